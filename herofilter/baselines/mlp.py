@@ -1,0 +1,67 @@
+"""MLP: the baseline that ignores the edges."""
+
+from torch import Tensor
+from torch_geometric.data import Data
+
+from herofilter.config import Config
+from herofilter.nn.classifier import NodeClassifier
+from herofilter.nn.head import Head
+from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.stem import Stem
+
+
+class MLP(NodeClassifier):
+    """A multilayer perceptron on the features.
+
+    Args:
+        in_channels: width of the features.
+        hidden_channels: width of the hidden layers.
+        out_channels: number of classes.
+        num_layers: number of linear layers, at least 2.
+        dropout: before every layer but the first.
+        input_dropout: on the features.
+        num_embeddings: learned vectors for nodes without features; 0 for none.
+
+    Shapes:
+        - data.x: ``[n, in_channels]``, dense or sparse CSR
+        - output: ``[b, out_channels]``
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        num_layers: int = 2,
+        dropout: float = 0.5,
+        input_dropout: float = 0.5,
+        num_embeddings: int = 0,
+    ) -> None:
+        super().__init__()
+        # the head has dropout of its own, so the stem's would count twice
+        self.stem = Stem(in_channels, hidden_channels, input_dropout, 0.0, num_embeddings)
+        self.head = Head(
+            hidden_channels, hidden_channels, out_channels, max(num_layers - 1, 1), dropout
+        )
+
+    def reset_parameters(self) -> None:
+        self.stem.reset_parameters()
+        self.head.reset_parameters()
+
+    def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
+        logits: Tensor = self.head(self.stem(data.x, nodes))
+        return logits
+
+
+@register_model("mlp", paper="multilayer perceptron", needs="nothing but the features", scales=True)
+def build_mlp(data: Data, config: Config) -> MLP:
+    """Build an MLP for a graph."""
+    return MLP(
+        data.num_features,
+        config.model.hidden_channels,
+        num_classes(data),
+        max(config.model.num_layers, 2),
+        config.model.dropout,
+        config.model.input_dropout,
+        num_embeddings(data),
+    )

@@ -1,0 +1,259 @@
+"""The settings of a run: frozen, checked, and saved with every result."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, get_args, get_origin, get_type_hints
+
+import yaml
+
+from herofilter.errors import ConfigError, check_choice, did_you_mean
+
+PATCHERS = ("auto", "spectral", "fast")
+AGGREGATIONS = ("ego_concat", "weighted", "flatten", "mean", "sum")
+SCORE_NORMS = ("max", "l1", "raw", "straight_through")
+NORMS = ("feature", "patch", "none")
+MONITORS = ("accuracy", "loss")
+FEATURE_SCALINGS = ("none", "rows")
+
+
+@dataclass(frozen=True)
+class PatcherConfig:
+    """How each node's patch is chosen.
+
+    Args:
+        patcher: ``spectral`` learns the filter, ``fast`` ranks by personalised PageRank,
+            ``auto`` is spectral up to 6000 nodes.
+        patch_size: p, the number of tokens, the node itself included.
+        ego: ``first`` puts the node itself into slot 0; ``ranked`` lets it compete (the paper).
+        filter: kind of g(λ).
+        filter_starts: one parallel filter per name; each fills its own slots.
+        filter_order: K.
+        activation: σ, with σ(0) = 0.
+        num_eigenpairs: how many eigenvalues of largest modulus to keep; 0 keeps all.
+        self_loops: whether Ã has ones on its diagonal before it is normalised.
+        directed: ``symmetrise``, or ``keep`` for the fast patcher.
+        c: the fast patcher's share of smoothness against restart.
+        tolerance: the fast patcher's stopping tolerance.
+    """
+
+    patcher: str = "auto"
+    patch_size: int = 16
+    ego: str = "first"
+    filter: str = "adaptive"
+    filter_starts: tuple[str, ...] = ("low", "hop2")
+    filter_order: int = 10
+    activation: str = "tanh"
+    num_eigenpairs: int = 0
+    self_loops: bool = True
+    directed: str = "symmetrise"
+    c: float = 0.5
+    tolerance: float = 1e-6
+
+    def __post_init__(self) -> None:
+        check_choice("patcher", self.patcher, PATCHERS)
+        check_choice("ego", self.ego, ("first", "ranked"))
+        check_choice("directed", self.directed, ("symmetrise", "keep"))
+        _at_least("patch_size", self.patch_size, 1)
+        _at_least("num_eigenpairs", self.num_eigenpairs, 0)
+        if not self.filter_starts:
+            raise ConfigError("filter_starts must name at least one filter (got none)")
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The mixer; baselines use ``hidden_channels``, ``num_layers`` and the dropouts.
+
+    Args:
+        hidden_channels: h, the width.
+        num_layers: m, mixer blocks of HeroFilter; layers of a baseline.
+        dropout: inside the mixer and before the head.
+        input_dropout: on the features.
+        aggregation: how the patch becomes one vector.
+        score_norm: how a token is scaled by its score.
+        norm: LayerNorm over ``feature`` (the paper's algorithm), ``patch`` (its text) or none.
+        expansion: hidden width of the mixing MLPs as a multiple of p and of h.
+        residual: pre-norm residual blocks; off in the paper's literal form.
+        stem: project features before they are gathered; off in the paper's literal form.
+        patch_mixing: whether blocks mix along the patch axis.
+        feature_mixing: whether blocks mix along the feature axis.
+        head_layers: layers of the classifier, 1 or 2.
+    """
+
+    hidden_channels: int = 64
+    num_layers: int = 1
+    dropout: float = 0.5
+    input_dropout: float = 0.5
+    aggregation: str = "ego_concat"
+    score_norm: str = "max"
+    norm: str = "feature"
+    expansion: float = 1.0
+    residual: bool = True
+    stem: bool = True
+    patch_mixing: bool = True
+    feature_mixing: bool = True
+    head_layers: int = 1
+
+    def __post_init__(self) -> None:
+        check_choice("aggregation", self.aggregation, AGGREGATIONS)
+        check_choice("score_norm", self.score_norm, SCORE_NORMS)
+        check_choice("norm", self.norm, NORMS)
+        _at_least("hidden_channels", self.hidden_channels, 1)
+        _at_least("num_layers", self.num_layers, 0)
+        _at_least("head_layers", self.head_layers, 1)
+        for name in ("dropout", "input_dropout"):
+            value = getattr(self, name)
+            if not 0.0 <= value < 1.0:
+                raise ConfigError(f"{name} must be at least 0 and below 1 (got {value:g})")
+        if self.expansion <= 0:
+            raise ConfigError(f"expansion must be above 0 (got {self.expansion:g})")
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How a model is trained.
+
+    Args:
+        lr: learning rate of everything but the filter.
+        weight_decay: of everything but the filter.
+        filter_lr: learning rate of the filter weights.
+        epochs: at most so many.
+        patience: epochs without improvement before training stops.
+        monitor: validation ``accuracy`` (ties: lower loss) or ``loss``.
+        refresh_every: epochs between two choices of patch members.
+        batch_size: nodes per step; 0 takes all at once.
+        class_weights: weigh classes inversely to their frequency.
+        feature_scaling: ``rows`` makes each row of features sum to one.
+        seed: of weights, dropout and batches.
+    """
+
+    lr: float = 0.01
+    weight_decay: float = 5e-3
+    filter_lr: float = 1e-3
+    epochs: int = 500
+    patience: int = 50
+    monitor: str = "accuracy"
+    refresh_every: int = 25
+    batch_size: int = 0
+    class_weights: bool = False
+    feature_scaling: str = "none"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_choice("monitor", self.monitor, MONITORS)
+        check_choice("feature_scaling", self.feature_scaling, FEATURE_SCALINGS)
+        _at_least("epochs", self.epochs, 1)
+        _at_least("patience", self.patience, 1)
+        _at_least("refresh_every", self.refresh_every, 1)
+        _at_least("batch_size", self.batch_size, 0)
+        _at_least("seed", self.seed, 0)
+        for name in ("lr", "filter_lr"):
+            if getattr(self, name) <= 0:
+                raise ConfigError(f"{name} must be above 0 (got {getattr(self, name):g})")
+        if self.weight_decay < 0:
+            raise ConfigError(f"weight_decay must not be negative (got {self.weight_decay:g})")
+
+
+@dataclass(frozen=True)
+class Config:
+    """All settings of a run.
+
+    Example:
+        >>> Config().with_settings(["patch_size=8", "train.lr=0.005"]).patcher.patch_size
+        8
+    """
+
+    patcher: PatcherConfig = field(default_factory=PatcherConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+
+    def replace(self, **values: Any) -> "Config":
+        """Return a copy with some settings changed, each named by its own key."""
+        sections: dict[str, dict[str, Any]] = {section.name: {} for section in fields(self)}
+        for key, value in values.items():
+            section, name = _locate(key)
+            kind = get_type_hints(type(getattr(self, section)))[name]
+            sections[section][name] = _convert(key, value, kind)
+        return Config(
+            **{
+                name: dataclasses.replace(getattr(self, name), **changes)
+                for name, changes in sections.items()
+            }
+        )
+
+    def with_settings(self, settings: Sequence[str]) -> "Config":
+        """Return a copy changed by ``key=value`` texts; a key may carry its section."""
+        values: dict[str, Any] = {}
+        for setting in settings:
+            key, equals, text = setting.partition("=")
+            if not equals:
+                raise ConfigError(f"a setting must look like key=value (got {setting!r})")
+            values[key.strip()] = yaml.safe_load(text) if text.strip() else ""
+        return self.replace(**values)
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return the settings as plain dictionaries, ready for YAML or JSON."""
+        return {
+            section: {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+            for section, values in dataclasses.asdict(self).items()
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Mapping[str, Any]]) -> "Config":
+        """Return the settings that :meth:`to_dict` gave; what is absent keeps its default."""
+        flat: dict[str, Any] = {}
+        for section, entries in values.items():
+            if section not in _SECTIONS:
+                hint = did_you_mean(section, _SECTIONS)
+                raise ConfigError(f"a section must be one of {', '.join(_SECTIONS)}{hint}")
+            flat.update({f"{section}.{key}": value for key, value in entries.items()})
+        return cls().replace(**flat)
+
+
+def paper_config() -> Config:
+    """Return the literal setting of Algorithm 1: raw features, no residuals, sum, loss."""
+    return Config().replace(
+        ego="ranked",
+        filter_starts=("low",),
+        aggregation="sum",
+        score_norm="straight_through",
+        residual=False,
+        stem=False,
+        num_layers=2,
+        head_layers=2,
+        weight_decay=5e-4,
+        monitor="loss",
+    )
+
+
+_SECTIONS = {"patcher": PatcherConfig, "model": ModelConfig, "train": TrainConfig}
+
+
+def _locate(key: str) -> tuple[str, str]:
+    section, dot, name = key.rpartition(".")
+    for candidate, kind in _SECTIONS.items():
+        known = [entry.name for entry in fields(kind)]
+        if (not dot or section == candidate) and (name if dot else key) in known:
+            return candidate, name if dot else key
+    names = [entry.name for kind in _SECTIONS.values() for entry in fields(kind)]
+    raise ConfigError(f"there is no setting {key!r}{did_you_mean(name or key, names)}")
+
+
+def _convert(key: str, value: Any, kind: Any) -> Any:
+    if get_origin(kind) is tuple:
+        entry = get_args(kind)[0]
+        entries = value.split(",") if isinstance(value, str) else value
+        return tuple(_convert(key, e.strip() if isinstance(e, str) else e, entry) for e in entries)
+    if kind is float and isinstance(value, (int, float, str)) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except ValueError:
+            pass
+    elif type(value) is kind:
+        return value
+    raise ConfigError(f"{key} must be of type {kind.__name__} (got {value!r})")
+
+
+def _at_least(name: str, value: int, least: int) -> None:
+    if value < least:
+        raise ConfigError(f"{name} must be at least {least} (got {value})")

@@ -1,0 +1,38 @@
+"""Graphs in: named datasets, your own files, synthetic graphs, splits and checks."""
+
+from herofilter.data.checks import check_graph
+from herofilter.data.datasets import list_datasets, load_dataset, on_disk
+from herofilter.data.features import (
+    degree_features,
+    density,
+    row_normalise,
+    to_sparse,
+    with_features,
+)
+from herofilter.data.heterophilous import read_npz
+from herofilter.data.registry import DatasetInfo
+from herofilter.data.splits import num_splits, random_splits, select_split
+from herofilter.data.structure import Structure, is_directed, structure, symmetrise
+from herofilter.data.synthetic import csbm
+
+__all__ = [
+    "DatasetInfo",
+    "Structure",
+    "check_graph",
+    "csbm",
+    "degree_features",
+    "density",
+    "is_directed",
+    "list_datasets",
+    "load_dataset",
+    "num_splits",
+    "on_disk",
+    "random_splits",
+    "read_npz",
+    "row_normalise",
+    "select_split",
+    "structure",
+    "symmetrise",
+    "to_sparse",
+    "with_features",
+]

@@ -1,0 +1,132 @@
+"""Raw files of datasets: where they are looked for, and how absent ones are fetched.
+
+The order is the folder in the environment variable ``HEROFILTER_DATA`` (only ever read), then
+``raw`` in the cache folder, then a download into the latter.
+"""
+
+import gzip
+import hashlib
+import http.client
+import os
+import shutil
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from herofilter.errors import DatasetError
+from herofilter.files import atomic_path, cache_folder
+
+TIMEOUT_SECONDS = 20
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    KeyError,
+    IndexError,
+    TypeError,
+    EOFError,
+    NotImplementedError,
+    zipfile.BadZipFile,
+    zlib.error,
+    gzip.BadGzipFile,
+)
+
+
+@dataclass(frozen=True)
+class RawFile:
+    """One file: its path inside a data folder, its address if it has one, its SHA-256 if known."""
+
+    path: str
+    url: str | None = None
+    sha256: str | None = None
+
+
+def raw_folder() -> Path:
+    """Return the folder into which raw files are downloaded."""
+    return cache_folder() / "raw"
+
+
+def data_folders() -> list[Path]:
+    """Return the folders in which raw files are looked for, in order."""
+    given = os.environ.get("HEROFILTER_DATA")
+    return [*([Path(given).expanduser()] if given else []), raw_folder()]
+
+
+def find(file: RawFile) -> Path | None:
+    """Return the first place that holds ``file``, or None."""
+    places = (folder / file.path for folder in data_folders())
+    return next((place for place in places if place.is_file()), None)
+
+
+def fetch(
+    name: str, files: Sequence[RawFile], download: Callable[[], None] | None = None
+) -> list[Path]:
+    """Return the places of ``files``, downloading the absent ones.
+
+    ``download`` replaces the download of single files, for datasets that come as one archive.
+    """
+    absent = [file for file in files if find(file) is None]
+    try:
+        if absent and download is not None:
+            download()
+        for file in absent if download is None else ():
+            _download(file)
+    except (OSError, http.client.HTTPException) as error:
+        raise absent_error(name, files, f"the download failed: {error}") from error
+    places = [place for file in files if (place := find(file)) is not None]
+    if len(places) < len(files):
+        raise absent_error(name, files, "there is no download for them")
+    return places
+
+
+def absent_error(name: str, files: Sequence[RawFile], reason: str) -> DatasetError:
+    """Return the error that names every absent file and the folders to put them into."""
+    absent = [file.path for file in files if find(file) is None]
+    given = os.environ.get("HEROFILTER_DATA")
+    own = (
+        f"into the folder {given}, which HEROFILTER_DATA names,"
+        if given
+        else "into a folder of yours and set the environment variable HEROFILTER_DATA to it,"
+    )
+    return DatasetError(
+        f"the files of {name!r} must be on disk ({reason}); "
+        f"put {', '.join(absent)} {own} or into {raw_folder()}"
+    )
+
+
+def verify(file: RawFile, path: Path) -> None:
+    """Raise a :class:`DatasetError` unless ``path`` has the SHA-256 that ``file`` must have."""
+    with path.open("rb") as stream:
+        found = hashlib.sha256(stream.read()).hexdigest()
+    if found != file.sha256:
+        raise DatasetError(
+            f"{file.path} must have the SHA-256 {file.sha256} (got {found}), because it is a "
+            "pickle and pickles can run code; replace it with the original"
+        )
+
+
+@contextmanager
+def reading(path: Path, layout: str) -> Iterator[None]:
+    """Turn whatever goes wrong while parsing ``path`` into one sentence."""
+    try:
+        yield
+    except _UNREADABLE as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DatasetError(
+            f"{path} must be a readable file in {layout} ({reason}); "
+            "replace it with an undamaged copy, or delete it to have it downloaded again"
+        ) from error
+
+
+def _download(file: RawFile) -> None:
+    if file.url is None:
+        return
+    with (
+        atomic_path(raw_folder() / file.path) as scratch,
+        urllib.request.urlopen(file.url, timeout=TIMEOUT_SECONDS) as answer,
+        scratch.open("wb") as stream,
+    ):
+        shutil.copyfileobj(answer, stream)

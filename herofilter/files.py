@@ -1,0 +1,94 @@
+"""Files that survive a crash: atomic writes, checksummed tensors, the cache folder."""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from herofilter.errors import HeroFilterError
+
+_CHECKSUM = "herofilter.sha256"
+
+
+class DamagedFileError(HeroFilterError, ValueError):
+    """A file exists but its content isn't what was written."""
+
+
+def cache_folder() -> Path:
+    """Return the folder for derived files: ``HEROFILTER_CACHE`` or the user's cache folder."""
+    if "HEROFILTER_CACHE" in os.environ:
+        return Path(os.environ["HEROFILTER_CACHE"]).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "herofilter"
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield a scratch path that takes the place of ``path`` only when the block succeeds."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    scratch = Path(name)
+    try:
+        yield scratch
+        os.replace(scratch, path)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file atomically."""
+    with atomic_path(path) as scratch:
+        scratch.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write a JSON file atomically."""
+    write_text(path, json.dumps(value, indent=2) + "\n")
+
+
+def checksum(tensors: Mapping[str, Tensor]) -> str:
+    """Return the SHA-256 of names, types, shapes and bytes of ``tensors``."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        tensor = tensors[name].detach().contiguous()
+        digest.update(f"{name}:{tensor.dtype}:{tuple(tensor.shape)};".encode())
+        digest.update(memoryview(tensor.reshape(-1).view(torch.uint8).numpy()))
+    return digest.hexdigest()
+
+
+def save_tensors(
+    path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
+) -> None:
+    """Write tensors as safetensors, atomically and with a checksum."""
+    # a copy of each: safetensors refuses tensors that share memory
+    plain = {name: tensor.detach().contiguous().clone() for name, tensor in tensors.items()}
+    with atomic_path(path) as scratch:
+        save_file(plain, scratch, metadata={**(metadata or {}), _CHECKSUM: checksum(plain)})
+
+
+def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Read what :func:`save_tensors` wrote; raise :class:`DamagedFileError` if it changed."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = dict(file.metadata() or {})
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError) as error:
+        raise DamagedFileError(
+            f"{path} must be a readable safetensors file ({error}); "
+            "delete it so that it is made anew"
+        ) from error
+    if metadata.pop(_CHECKSUM, None) != checksum(tensors):
+        raise DamagedFileError(
+            f"{path} must match the checksum written with it, but it doesn't; "
+            "delete it so that it is made anew"
+        )
+    return tensors, metadata

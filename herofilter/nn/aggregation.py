@@ -1,0 +1,56 @@
+"""How a mixed patch becomes one vector."""
+
+import torch
+from torch import Tensor, nn
+
+from herofilter.config import AGGREGATIONS
+from herofilter.errors import check_choice
+
+
+class Aggregation(nn.Module):
+    r"""Reduce the patch axis.
+
+    - ``mean`` and ``sum``: over all positions
+    - ``flatten``: positions side by side
+    - ``ego_concat``: the first position beside the sum of the others
+    - ``weighted``: :math:`\sum_q \alpha_q \odot \mathbf{P}_q` with learned
+      :math:`\alpha \in \mathbb{R}^{p \times h}` that starts by reading the first position only
+
+    Args:
+        kind: one of the five.
+        patch_size: number of positions p.
+        channels: width h of a token.
+
+    Shapes:
+        - input: ``[p, b, h]``
+        - output: ``[b, out_channels]``
+    """
+
+    def __init__(self, kind: str, patch_size: int, channels: int) -> None:
+        super().__init__()
+        check_choice("aggregation", kind, AGGREGATIONS)
+        self.kind = kind
+        factor = {"flatten": patch_size, "ego_concat": 2}.get(kind, 1)
+        self.out_channels = factor * channels
+        self.weight = (
+            nn.Parameter(torch.empty(patch_size, 1, channels)) if kind == "weighted" else None
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        if self.weight is not None:
+            nn.init.zeros_(self.weight)
+            nn.init.ones_(self.weight[0])
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        if self.weight is not None:
+            return (tokens * self.weight).sum(0)
+        if self.kind == "flatten":
+            # [p, b, h] -> [b, p·h]
+            return tokens.transpose(0, 1).flatten(1)
+        if self.kind == "ego_concat":
+            return torch.cat([tokens[0], tokens[1:].sum(0)], dim=1)
+        return tokens.mean(0) if self.kind == "mean" else tokens.sum(0)
+
+    def extra_repr(self) -> str:
+        return self.kind

@@ -1,0 +1,60 @@
+"""The contract that every model keeps."""
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+
+class NodeClassifier(nn.Module, ABC):
+    """A model that gives raw logits for the nodes of a graph.
+
+    The trainer asks nothing more of a model than these five methods; a model without a
+    learned filter or patches overrides only the first two.
+    """
+
+    @abstractmethod
+    def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
+        """Return logits ``[b, C]`` of ``nodes`` (all nodes when None)."""
+
+    @abstractmethod
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+
+    def filter_parameters(self) -> list[nn.Parameter]:
+        """Return the parameters that have the filter's own learning rate."""
+        return []
+
+    def refresh(self) -> None:
+        """Choose patches anew with the filter as it is now."""
+
+    def other_parameters(self) -> list[nn.Parameter]:
+        """Return all parameters but the filter's."""
+        own = {id(parameter) for parameter in self.filter_parameters()}
+        return [parameter for parameter in self.parameters() if id(parameter) not in own]
+
+
+def select(values: Tensor, nodes: Tensor | None) -> Tensor:
+    """Return the rows ``nodes`` of ``values``, a dense or a sparse matrix."""
+    if nodes is None:
+        return values
+    if values.layout == torch.sparse_csr:
+        return _select_csr(values, nodes)
+    return values.index_select(0, nodes)
+
+
+def _select_csr(values: Tensor, nodes: Tensor) -> Tensor:
+    start = values.crow_indices()
+    length = (start[1:] - start[:-1])[nodes]
+    crow = torch.cat([length.new_zeros(1), length.cumsum(0)])
+    # position of every kept entry: its row's start plus its place within the row
+    place = torch.arange(int(crow[-1])) - crow[:-1].repeat_interleave(length)
+    entry = start[nodes].repeat_interleave(length) + place
+    return torch.sparse_csr_tensor(
+        crow,
+        values.col_indices()[entry],
+        values.values()[entry],
+        size=(nodes.numel(), values.size(1)),
+        check_invariants=False,
+    )

@@ -1,0 +1,174 @@
+"""The model: patches in, raw logits out."""
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from herofilter.config import SCORE_NORMS, ModelConfig
+from herofilter.errors import GraphError, check_choice
+from herofilter.nn.aggregation import Aggregation
+from herofilter.nn.classifier import NodeClassifier
+from herofilter.nn.head import Head
+from herofilter.nn.mixer import MixerBlock
+from herofilter.nn.stem import Stem
+from herofilter.patchers import Patches, SpectralPatcher
+
+_CHUNK_BYTES = 2**20
+
+
+class HeroFilter(NodeClassifier):
+    r"""HeroFilter: an MLP-Mixer over each node's patch of spectrally relevant nodes.
+
+    .. math::
+        \mathbf{P}_v = \mathbf{s}_v \odot \mathbf{H}[\mathrm{top}\text{-}p(\mathbf{R}_v)],
+        \qquad \mathbf{y}_v = \mathrm{Head}(\mathrm{Aggregate}(\mathrm{Mixer}(\mathbf{P}_v)))
+
+    Tokens are scaled by their normalised scores, so that a learned filter gets gradients; the
+    node's own token in slot 0 is not scaled. The model never sees the edges: the patcher has
+    seen them before.
+
+    Args:
+        in_channels: width of the features.
+        out_channels: number of classes.
+        patcher: a :class:`SpectralPatcher`, which learns, or fixed :class:`Patches`.
+        config: the mixer's settings; the recommended ones by default.
+        num_embeddings: learned vectors for the nodes of a graph without features; 0 for none.
+
+    Shapes:
+        - data.x: ``[n, in_channels]``, dense or sparse CSR; nodes: ``[b]``
+        - output: ``[b, out_channels]``
+
+    Example:
+        >>> from herofilter.data import csbm
+        >>> from herofilter.patchers import FastPatcher
+        >>> data = csbm(num_nodes=100, num_classes=3)
+        >>> model = HeroFilter(32, 3, patcher=FastPatcher(patch_size=8)(data))
+        >>> model(data).shape
+        torch.Size([100, 3])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        patcher: SpectralPatcher | Patches,
+        config: ModelConfig | None = None,
+        num_embeddings: int = 0,
+    ) -> None:
+        super().__init__()
+        config = config or ModelConfig()
+        self.config = config
+        self.patcher = patcher
+        width = config.hidden_channels
+        self.stem = None
+        if config.stem or num_embeddings:
+            self.stem = Stem(
+                in_channels, width, config.input_dropout, config.dropout, num_embeddings
+            )
+        channels = width if self.stem is not None else in_channels
+        self.blocks = nn.ModuleList(
+            MixerBlock(
+                patcher.patch_size,
+                channels,
+                expansion=config.expansion,
+                dropout=config.dropout,
+                norm=config.norm,
+                residual=config.residual,
+                patch_mixing=config.patch_mixing,
+                feature_mixing=config.feature_mixing,
+            )
+            for _ in range(config.num_layers)
+        )
+        self.aggregate = Aggregation(config.aggregation, patcher.patch_size, channels)
+        self.head = Head(
+            self.aggregate.out_channels, width, out_channels, config.head_layers, config.dropout
+        )
+        # a chunk's tokens stay in the cache of one core through all blocks
+        self.chunk_size = max(1, _CHUNK_BYTES // (4 * patcher.patch_size * channels))
+
+    def reset_parameters(self) -> None:
+        if isinstance(self.patcher, SpectralPatcher):
+            self.patcher.reset_parameters()
+        if self.stem is not None:
+            self.stem.reset_parameters()
+        for block in self.blocks:
+            if isinstance(block, MixerBlock):
+                block.reset_parameters()
+        self.aggregate.reset_parameters()
+        self.head.reset_parameters()
+
+    def filter_parameters(self) -> list[nn.Parameter]:
+        if isinstance(self.patcher, SpectralPatcher):
+            return list(self.patcher.parameters())
+        return []
+
+    def refresh(self) -> None:
+        if isinstance(self.patcher, SpectralPatcher):
+            self.patcher.refresh()
+
+    def patches(self, nodes: Tensor | None = None) -> Patches:
+        """Return the patches of ``nodes`` as the model sees them now."""
+        if isinstance(self.patcher, SpectralPatcher):
+            patches: Patches = self.patcher(nodes)
+            return patches
+        return self.patcher if nodes is None else self.patcher.take(nodes)
+
+    def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
+        if data.num_nodes != self.patcher.num_nodes:
+            raise GraphError(
+                f"the graph must be the one the patches were made for, with "
+                f"{self.patcher.num_nodes} nodes (got {data.num_nodes}); make new patches for it"
+            )
+        patches = self.patches(nodes)
+        hidden, index = self._tokens(data.x, patches.index)
+        scale = normalise_scores(patches, self.config.score_norm)
+        chunks = [
+            self._mix(hidden, index[start : start + self.chunk_size], part)
+            for start, part in zip(
+                range(0, scale.size(0), self.chunk_size), scale.split(self.chunk_size), strict=True
+            )
+        ]
+        return torch.cat(chunks)
+
+    def _tokens(self, x: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
+        # padding may point anywhere: its score is zero
+        index = index.clamp(min=0)
+        if index.numel() < x.size(0):
+            needed, index = index.unique(return_inverse=True)
+        else:
+            needed = None
+        if self.stem is None:
+            dense = x.to_dense() if x.layout == torch.sparse_csr else x
+            return (dense if needed is None else dense[needed]), index
+        hidden: Tensor = self.stem(x, needed)
+        return hidden, index
+
+    def _mix(self, hidden: Tensor, index: Tensor, scale: Tensor) -> Tensor:
+        # [b, p] -> [p, b, h]
+        tokens = hidden[index.t()] * scale.t().unsqueeze(-1)
+        for block in self.blocks:
+            tokens = block(tokens)
+        logits: Tensor = self.head(self.aggregate(tokens))
+        return logits
+
+
+def normalise_scores(patches: Patches, kind: str) -> Tensor:
+    """Return the factor of each token: ``[b, p]``, zero at padding.
+
+    ``max`` divides a row by its largest modulus and ``l1`` by the sum of them, both without
+    the ego slot, whose factor is one; ``raw`` leaves scores as they are. ``straight_through``
+    is one everywhere, yet lets gradients pass as if it were the score.
+    """
+    check_choice("score_norm", kind, SCORE_NORMS)
+    score = patches.score
+    if kind == "raw":
+        return score
+    if kind == "straight_through":
+        return patches.mask.to(score.dtype) + (score - score.detach())
+    first = 1 if patches.slots[0].name == "ego" else 0
+    others = score[:, first:]
+    if others.size(1):
+        size = others.abs()
+        total = size.amax(1, keepdim=True) if kind == "max" else size.sum(1, keepdim=True)
+        others = others / total.clamp(min=1e-12)
+    return torch.cat([torch.ones_like(score[:, :first]), others], dim=1)

@@ -1,0 +1,168 @@
+"""The mixer block: one MLP across the patch, one across the features."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from herofilter.nn.dropout import Dropout
+
+
+class PatchNorm(nn.Module):
+    r"""LayerNorm over patch positions: the paper's :math:`\mathrm{LayerNorm}(\mathbf{P}^\top)`.
+
+    Args:
+        patch_size: number of positions p.
+        eps: added to the variance.
+
+    Shapes:
+        - input and output: ``[p, b, h]``
+    """
+
+    def __init__(self, patch_size: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(patch_size, 1, 1))
+        self.bias = nn.Parameter(torch.zeros(patch_size, 1, 1))
+
+    def reset_parameters(self) -> None:
+        nn.init.ones_(self.weight)
+        nn.init.zeros_(self.bias)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        variance, mean = torch.var_mean(tokens, dim=0, correction=0, keepdim=True)
+        return (tokens - mean) * (variance + self.eps).rsqrt() * self.weight + self.bias
+
+
+class PatchMLP(nn.Module):
+    """Two layers along the patch axis, the same for every feature.
+
+    Args:
+        patch_size: number of positions p.
+        hidden_size: positions between the two layers.
+        dropout: between the two layers.
+
+    Shapes:
+        - input and output: ``[p, b, h]``
+    """
+
+    def __init__(self, patch_size: int, hidden_size: int, dropout: float) -> None:
+        super().__init__()
+        self.first = nn.Linear(patch_size, hidden_size)
+        self.dropout = Dropout(dropout)
+        self.second = nn.Linear(hidden_size, patch_size)
+
+    def reset_parameters(self, zero_last: bool) -> None:
+        self.first.reset_parameters()
+        self.second.reset_parameters()
+        if zero_last:
+            nn.init.zeros_(self.second.weight)
+            nn.init.zeros_(self.second.bias)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        # [p, b, h] -> [p, b·h]: a patch layer is then one product, without a transpose
+        flat = tokens.reshape(tokens.size(0), -1)
+        hidden = torch.addmm(self.first.bias.unsqueeze(1), self.first.weight, flat).relu()
+        hidden = self.dropout(hidden)
+        out = torch.addmm(self.second.bias.unsqueeze(1), self.second.weight, hidden)
+        return out.view_as(tokens)
+
+
+class FeatureMLP(nn.Module):
+    """Two layers along the feature axis, the same for every position.
+
+    Args:
+        channels: width h of a token.
+        hidden_channels: width between the two layers.
+        dropout: between the two layers.
+
+    Shapes:
+        - input and output: ``[p, b, h]``
+    """
+
+    def __init__(self, channels: int, hidden_channels: int, dropout: float) -> None:
+        super().__init__()
+        self.first = nn.Linear(channels, hidden_channels)
+        self.dropout = Dropout(dropout)
+        self.second = nn.Linear(hidden_channels, channels)
+
+    def reset_parameters(self, zero_last: bool) -> None:
+        self.first.reset_parameters()
+        self.second.reset_parameters()
+        if zero_last:
+            nn.init.zeros_(self.second.weight)
+            nn.init.zeros_(self.second.bias)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        out: Tensor = self.second(self.dropout(self.first(tokens).relu()))
+        return out
+
+
+class MixerBlock(nn.Module):
+    r"""One layer of the mixer.
+
+    .. math::
+        \hat{\mathbf{P}} = \mathbf{P} + \mathrm{MLP}_{patch}(\mathrm{LayerNorm}(\mathbf{P})),
+        \qquad \tilde{\mathbf{P}} = \hat{\mathbf{P}} +
+        \mathrm{MLP}_{feature}(\mathrm{LayerNorm}(\hat{\mathbf{P}}))
+
+    Without ``residual`` the sums go and an activation follows each MLP, as in the paper's
+    Algorithm 1. With it, the last layer of each MLP starts at zero, so that a new block is
+    the identity.
+
+    Args:
+        patch_size: number of positions p.
+        channels: width h of a token.
+        expansion: hidden width of both MLPs, as a multiple of p and of h.
+        dropout: inside both MLPs.
+        norm: ``feature``, ``patch`` or ``none``.
+        residual: whether blocks add to their input.
+        patch_mixing: whether the first MLP is there.
+        feature_mixing: whether the second MLP is there.
+
+    Shapes:
+        - input and output: ``[p, b, h]``
+    """
+
+    def __init__(
+        self,
+        patch_size: int,
+        channels: int,
+        expansion: float = 1.0,
+        dropout: float = 0.5,
+        norm: str = "feature",
+        residual: bool = True,
+        patch_mixing: bool = True,
+        feature_mixing: bool = True,
+    ) -> None:
+        super().__init__()
+        self.residual = residual
+        self.layers = nn.ModuleList()
+        if patch_mixing:
+            hidden_size = math.ceil(expansion * patch_size)
+            self.layers.append(_norm(norm, patch_size, channels))
+            self.layers.append(PatchMLP(patch_size, hidden_size, dropout))
+        if feature_mixing:
+            hidden_channels = math.ceil(expansion * min(channels, 256))
+            self.layers.append(_norm(norm, patch_size, channels))
+            self.layers.append(FeatureMLP(channels, hidden_channels, dropout))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        for layer in self.layers:
+            if isinstance(layer, (PatchMLP, FeatureMLP)):
+                layer.reset_parameters(zero_last=self.residual)
+            elif isinstance(layer, (PatchNorm, nn.LayerNorm)):
+                layer.reset_parameters()
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        for norm, mix in zip(self.layers[::2], self.layers[1::2], strict=True):
+            mixed: Tensor = mix(norm(tokens))
+            tokens = tokens + mixed if self.residual else mixed.relu()
+        return tokens
+
+
+def _norm(norm: str, patch_size: int, channels: int) -> nn.Module:
+    if norm == "patch":
+        return PatchNorm(patch_size)
+    return nn.LayerNorm(channels) if norm == "feature" else nn.Identity()

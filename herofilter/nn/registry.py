@@ -1,0 +1,73 @@
+"""The registry of models: a name, where it comes from, and how to build it for a graph."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch_geometric.data import Data
+
+from herofilter.config import Config
+from herofilter.errors import ConfigError, did_you_mean
+from herofilter.nn.classifier import NodeClassifier
+
+Builder = Callable[[Data, Config], NodeClassifier]
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """One registered model.
+
+    Args:
+        name: as it is asked for.
+        paper: where it comes from.
+        needs: what it holds in memory beyond the features.
+        scales: whether its cost is linear in the size of the graph.
+        build: makes the model for a prepared graph.
+    """
+
+    name: str
+    paper: str
+    needs: str
+    scales: bool
+    build: Builder
+
+
+_MODELS: dict[str, ModelEntry] = {}
+
+
+def register_model(
+    name: str, *, paper: str, needs: str, scales: bool
+) -> Callable[[Builder], Builder]:
+    """Register the decorated builder under ``name``; the contract tests pick it up."""
+
+    def decorate(build: Builder) -> Builder:
+        if name in _MODELS:
+            raise ConfigError(f"a model name must be new (got {name!r}, which is registered)")
+        _MODELS[name] = ModelEntry(name, paper, needs, scales, build)
+        return build
+
+    return decorate
+
+
+def list_models() -> list[ModelEntry]:
+    """Return all registered models in the order of their names."""
+    return [_MODELS[name] for name in sorted(_MODELS)]
+
+
+def find_model(name: str) -> ModelEntry:
+    """Return a registered model by name."""
+    if name not in _MODELS:
+        known = ", ".join(sorted(_MODELS))
+        raise ConfigError(
+            f"model must be one of {known} (got {name!r}){did_you_mean(name, _MODELS)}"
+        )
+    return _MODELS[name]
+
+
+def num_classes(data: Data) -> int:
+    """Return the number of classes, labels running from 0."""
+    return int(data.y.max()) + 1
+
+
+def num_embeddings(data: Data) -> int:
+    """Return the number of learned node vectors: one per node without features, else none."""
+    return int(data.num_nodes or 0) if data.get("featureless", False) else 0

@@ -1,0 +1,87 @@
+"""The first layer: raw features, sparse or dense, to hidden channels."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from herofilter.nn.classifier import select
+from herofilter.nn.dropout import Dropout
+
+
+class FeatureLinear(nn.Module):
+    r"""A linear layer :math:`\mathbf{X}\mathbf{W} + \mathbf{b}` for dense or sparse features.
+
+    Args:
+        in_channels: width of the features.
+        out_channels: width of the output.
+        bias: whether there is a bias.
+
+    Shapes:
+        - input: ``[n, in_channels]``, dense or sparse CSR
+        - output: ``[n, out_channels]``
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, bias: bool = True) -> None:
+        super().__init__()
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.weight = nn.Parameter(torch.empty(in_channels, out_channels))
+        self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        bound = 1 / math.sqrt(max(self.in_channels, 1))
+        nn.init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            nn.init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out = x @ self.weight
+        return out if self.bias is None else out + self.bias
+
+
+class Stem(nn.Module):
+    r"""Hidden tokens :math:`\mathbf{H} = \mathrm{drop}(\mathrm{ReLU}(\mathbf{W}\,
+    \mathrm{drop}(\mathbf{x})))` of all nodes, made once before patches gather them.
+
+    A graph without features has ``num_embeddings`` learned vectors, one per node, added
+    before the activation.
+
+    Args:
+        in_channels: width of the features.
+        hidden_channels: width of a token.
+        input_dropout: dropout on the features.
+        dropout: dropout on the tokens.
+        num_embeddings: number of nodes with a learned vector; 0 for none.
+
+    Shapes:
+        - x: ``[n, in_channels]``, dense or sparse CSR; nodes: ``[b]`` or None for all
+        - output: ``[b, hidden_channels]``
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        input_dropout: float = 0.5,
+        dropout: float = 0.5,
+        num_embeddings: int = 0,
+    ) -> None:
+        super().__init__()
+        self.input_dropout = Dropout(input_dropout)
+        self.linear = FeatureLinear(in_channels, hidden_channels)
+        self.embedding = nn.Embedding(num_embeddings, hidden_channels) if num_embeddings else None
+        self.dropout = Dropout(dropout)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        self.linear.reset_parameters()
+        if self.embedding is not None:
+            nn.init.normal_(self.embedding.weight, std=0.1)
+
+    def forward(self, x: Tensor, nodes: Tensor | None = None) -> Tensor:
+        hidden: Tensor = self.linear(self.input_dropout(select(x, nodes)))
+        if self.embedding is not None:
+            hidden = hidden + select(self.embedding.weight, nodes)
+        out: Tensor = self.dropout(hidden.relu())
+        return out

@@ -1,0 +1,7 @@
+"""Graph in, patches out."""
+
+from herofilter.patchers.fast import FastPatcher
+from herofilter.patchers.patches import Patches, Slot
+from herofilter.patchers.spectral import SpectralPatcher
+
+__all__ = ["FastPatcher", "Patches", "Slot", "SpectralPatcher"]

@@ -1,0 +1,120 @@
+"""Results as tables in the terminal."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from herofilter.analysis import DataCard
+from herofilter.data import DatasetInfo
+from herofilter.nn.registry import ModelEntry
+from herofilter.spectral import format_bytes
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """Show a bar on the error stream; nothing at all when that isn't a terminal."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        yield progress
+
+
+def percent(entry: dict[str, Any]) -> str:
+    """Return ``mean ± std`` of an accuracy in percent."""
+    return f"{100 * entry['mean']:.1f} ± {100 * entry['std']:.1f}"
+
+
+def demo_table(result: dict[str, Any]) -> Table:
+    """Return the demo's table: one row per level of heterophily."""
+    table = Table(title="Test accuracy (%) on synthetic graphs, mean ± std over splits")
+    for title in ("heterophily", "MLP", "GCN", "HeroFilter"):
+        table.add_column(title, justify="right")
+    table.add_column("edge homophily", justify="right")
+    table.add_column("patch homophily", justify="right")
+    for level in result["levels"]:
+        table.add_row(
+            f"{level['heterophily']:.1f}",
+            *(percent(level["accuracy"][name]) for name in ("mlp", "gcn", "herofilter")),
+            f"{level['edge_homophily']:.2f}",
+            f"{level['patch_homophily']:.2f}",
+        )
+    return table
+
+
+def train_table(summary: dict[str, Any]) -> Table:
+    """Return a run's accuracy per split and over all of them."""
+    table = Table(title=f"{summary['model']} on {summary['graph']}")
+    for title in ("split", "validation", "test"):
+        table.add_column(title, justify="right")
+    rows = zip(
+        summary["splits"],
+        summary["val_accuracy"]["values"],
+        summary["test_accuracy"]["values"],
+        strict=True,
+    )
+    for split, val, test in rows:
+        table.add_row(str(split), f"{100 * val:.1f}", f"{100 * test:.1f}")
+    table.add_section()
+    table.add_row("mean ± std", percent(summary["val_accuracy"]), percent(summary["test_accuracy"]))
+    return table
+
+
+def dataset_table(datasets: list[tuple[DatasetInfo, bool]]) -> Table:
+    """Return the known datasets and whether each is on disk."""
+    table = Table(title="Datasets")
+    for title in ("name", "splits", "variant", "on disk", "what it is"):
+        table.add_column(title)
+    for info, there in datasets:
+        table.add_row(
+            info.name,
+            str(info.num_splits),
+            info.variant,
+            "yes" if there else "no",
+            info.description,
+        )
+    return table
+
+
+def model_table(models: list[ModelEntry]) -> Table:
+    """Return the registered models."""
+    table = Table(title="Models")
+    for title in ("name", "paper", "holds in memory", "scales"):
+        table.add_column(title)
+    for entry in models:
+        table.add_row(entry.name, entry.paper, entry.needs, "yes" if entry.scales else "no")
+    return table
+
+
+def card_table(card: DataCard) -> Table:
+    """Return a data card as a table of two columns."""
+    table = Table(title=f"Data card: {card.name}", show_header=False)
+    table.add_column(style="bold")
+    table.add_column()
+    for key, value in card.to_dict().items():
+        if key != "name":
+            table.add_row(key.replace("_", " "), _text(key, value))
+    return table
+
+
+def _text(key: str, value: object) -> str:
+    if isinstance(value, dict):
+        return "\n".join(f"{name}: {_text(name, entry)}" for name, entry in value.items())
+    if isinstance(value, list):
+        return ", ".join(_text(key, entry) for entry in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if key.endswith("bytes") and isinstance(value, int):
+        return format_bytes(value)
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return "none" if value is None else str(value)

@@ -1,0 +1,45 @@
+"""What every filter g(λ) can do."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Filter(ABC):
+    r"""A spectral filter :math:`g(\lambda)` on the eigenvalues of the normalised adjacency.
+
+    A filter is a formula without state: its weights are made by :meth:`initial_weights`, kept and
+    trained by whoever uses it, and handed back with each call. A fixed filter has no weights.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def initial_weights(self, eigenvalues: Tensor) -> Tensor:
+        """Return the weights to start from, of zero elements if the filter is fixed.
+
+        Shapes:
+            - **eigenvalues**: [f]
+        """
+
+    @abstractmethod
+    def response(self, eigenvalues: Tensor, weights: Tensor) -> Tensor:
+        """Return g at each eigenvalue, differentiable in ``weights``.
+
+        Shapes:
+            - **eigenvalues**: [f], within [-1, 1]
+            - **returns**: [f]
+        """
+
+    def response_on(self, grid: Tensor, eigenvalues: Tensor, weights: Tensor) -> Tensor:
+        """Return g at any λ in ``grid``, for weights that belong to ``eigenvalues``.
+
+        Shapes:
+            - **grid**: [m], within [-1, 1]
+            - **eigenvalues**: [f], ascending
+            - **returns**: [m]
+        """
+        return self.response(grid, weights)

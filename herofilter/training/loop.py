@@ -1,0 +1,160 @@
+"""The training loop: one model, one graph, one split."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+from torch_geometric.data import Data
+
+from herofilter.config import TrainConfig
+from herofilter.data import check_graph
+from herofilter.errors import RunError
+from herofilter.nn.classifier import NodeClassifier
+from herofilter.nn.dropout import set_generator
+from herofilter.training.metrics import Score, class_weights, score
+from herofilter.training.prepare import prepare_features
+from herofilter.training.seeding import seeded
+from herofilter.training.stopping import EarlyStopping
+
+EVAL_BATCH = 65536
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One line of the history."""
+
+    epoch: int
+    train_loss: float
+    val_loss: float
+    val_accuracy: float
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """What training gave: scores at the best epoch, the history, the time."""
+
+    train: Score
+    val: Score
+    test: Score
+    best_epoch: int
+    seconds: float
+    interrupted: bool = False
+    history: list[Epoch] = field(default_factory=list)
+
+
+def train(
+    model: NodeClassifier,
+    data: Data,
+    config: TrainConfig | None = None,
+    on_epoch: Callable[[Epoch], None] | None = None,
+) -> TrainResult:
+    """Train ``model`` on the graph's split and leave the best state in it.
+
+    Only training labels drive the weights and only validation labels choose the epoch; test
+    labels are read once, at the end. Ctrl-C ends training early and keeps the best so far.
+
+    Args:
+        model: any :class:`~herofilter.nn.NodeClassifier`.
+        data: a graph with one-dimensional ``train_mask``, ``val_mask`` and ``test_mask``.
+        config: the recommended settings by default.
+        on_epoch: called after every epoch.
+
+    Example:
+        >>> from herofilter import FastPatcher, HeroFilter, csbm, select_split
+        >>> data = select_split(csbm(num_nodes=200, num_classes=3, heterophily=0.1), 0)
+        >>> model = HeroFilter(32, 3, patcher=FastPatcher(patch_size=8)(data))
+        >>> train(model, data, TrainConfig(epochs=30)).test.accuracy > 0.5
+        True
+    """
+    config = config or TrainConfig()
+    check_graph(data, split_required=True)
+    data = prepare_features(data, config.feature_scaling)
+    started = time.perf_counter()
+    stopping = EarlyStopping(config.monitor, config.patience)
+    history: list[Epoch] = []
+    interrupted = False
+    with seeded(config.seed) as generator:
+        set_generator(model, generator)
+        try:
+            for epoch in _epochs(model, data, config, stopping, generator):
+                history.append(epoch)
+                if on_epoch is not None:
+                    on_epoch(epoch)
+        except KeyboardInterrupt:
+            interrupted = True
+            if not history:
+                raise
+        stopping.restore(model)
+        parts = (data.train_mask, data.val_mask, data.test_mask)
+        scores = [evaluate(model, data, mask.nonzero().view(-1)) for mask in parts]
+        set_generator(model, None)
+    return TrainResult(
+        *scores, stopping.best_epoch, time.perf_counter() - started, interrupted, history
+    )
+
+
+@torch.no_grad()
+def predict_logits(model: NodeClassifier, data: Data, nodes: Tensor | None = None) -> Tensor:
+    """Return logits of ``nodes`` (all when None) in batches, without dropout."""
+    model.eval()
+    if nodes is None:
+        nodes = torch.arange(int(data.num_nodes or 0))
+    return torch.cat([model(data, batch) for batch in nodes.split(EVAL_BATCH)])
+
+
+def evaluate(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:
+    """Return the model's score on ``nodes``."""
+    return score(predict_logits(model, data, nodes), data.y[nodes])
+
+
+def _epochs(
+    model: NodeClassifier,
+    data: Data,
+    config: TrainConfig,
+    stopping: EarlyStopping,
+    generator: torch.Generator,
+) -> Iterator[Epoch]:
+    optimizer = _optimizer(model, config)
+    train_nodes, val_nodes = (mask.nonzero().view(-1) for mask in (data.train_mask, data.val_mask))
+    weight = None
+    if config.class_weights:
+        weight = class_weights(data.y[train_nodes], int(data.y.max()) + 1)
+    for number in range(config.epochs):
+        if number and number % config.refresh_every == 0:
+            model.refresh()
+        model.train()
+        total = 0.0
+        for nodes in _batches(train_nodes, config.batch_size, generator):
+            optimizer.zero_grad()
+            loss = cross_entropy(model(data, nodes), data.y[nodes], weight=weight)
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            total += float(loss.detach()) * nodes.numel()
+        if total != total:
+            raise RunError(
+                f"the training loss must be a number (got nan in epoch {number}); "
+                f"lower lr (now {config.lr:g})"
+            )
+        val = evaluate(model, data, val_nodes)
+        stop = stopping.update(number, val, model)
+        yield Epoch(number, total / train_nodes.numel(), val.loss, val.accuracy)
+        if stop:
+            return
+
+
+def _optimizer(model: NodeClassifier, config: TrainConfig) -> torch.optim.Optimizer:
+    groups = [
+        {"params": model.other_parameters(), "weight_decay": config.weight_decay},
+        {"params": model.filter_parameters(), "weight_decay": 0.0, "lr": config.filter_lr},
+    ]
+    return torch.optim.Adam([group for group in groups if group["params"]], lr=config.lr)
+
+
+def _batches(nodes: Tensor, batch_size: int, generator: torch.Generator) -> Iterator[Tensor]:
+    if not batch_size or batch_size >= nodes.numel():
+        yield nodes
+        return
+    yield from nodes[torch.randperm(nodes.numel(), generator=generator)].split(batch_size)

@@ -1,0 +1,34 @@
+from pathlib import Path
+
+import pytest
+import torch
+
+from herofilter.files import DamagedFileError, atomic_path, load_tensors, save_tensors, write_json
+
+
+def test_tensors_round_trip(tmp_path: Path) -> None:
+    tensors = {"a": torch.arange(6).view(2, 3), "b": torch.zeros(0), "c": torch.tensor(1.5)}
+    save_tensors(tmp_path / "t.safetensors", tensors, {"key": "value"})
+    loaded, metadata = load_tensors(tmp_path / "t.safetensors")
+    assert metadata == {"key": "value"}
+    assert all(torch.equal(loaded[name], tensors[name]) for name in tensors)
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty"])
+def test_damage_is_noticed(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "t.safetensors"
+    save_tensors(path, {"a": torch.ones(100)})
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 255
+    path.write_bytes({"cut": content[:-50], "flip": content, "empty": b""}[damage])
+    with pytest.raises(DamagedFileError, match="delete it so that it is made anew"):
+        load_tensors(path)
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "file.json"
+    write_json(path, {"old": True})
+    with pytest.raises(UnicodeEncodeError), atomic_path(path) as scratch:
+        scratch.write_text("half \ud800", encoding="utf-8")
+    assert "old" in path.read_text()
+    assert [p.name for p in tmp_path.iterdir()] == ["file.json"]
