@@ -1,6 +1,8 @@
 """The command line: thin, no logic."""
 
+import itertools
 import json
+import os
 import sys
 import time
 import warnings
@@ -73,7 +75,9 @@ def train(
     graph: Graph,
     model: Annotated[str, typer.Option(help="A registered model: herofilter list.")] = "herofilter",
     patcher: Annotated[str, typer.Option(help="auto, spectral or fast.")] = "auto",
-    splits: Annotated[str, typer.Option(help="all, or numbers such as 0,1,2.")] = "0",
+    splits: Annotated[
+        str, typer.Option(help="all, numbers such as 0,1,2, or a name such as public.")
+    ] = "0",
     seed: Annotated[int, typer.Option(help="Seed of weights, dropout and batches.")] = 0,
     preset: Annotated[str, typer.Option(help="default, or paper (Algorithm 1).")] = "default",
     settings: Annotated[
@@ -92,10 +96,11 @@ def train(
     config = paper_config() if preset == "paper" else Config()
     config = config.replace(patcher=patcher, seed=seed).with_settings(settings or [])
     herofilter.find_model(model)
-    data = herofilter.load_dataset(graph, split=None)
-    chosen = _parse_splits(splits, num_splits(data))
+    named = splits.isalpha() and splits != "all"
+    data = herofilter.load_dataset(graph, split=splits if named else None)
+    chosen = [0] if named else _parse_splits(splits, num_splits(data))
     name = Path(graph).stem if graph.endswith(".npz") else graph
-    out = out or Path("runs") / f"{name}-{model}-{time.strftime('%Y%m%d-%H%M%S')}"
+    out = out or _new_folder(Path("runs"), f"{name}-{model}-{time.strftime('%Y%m%d-%H%M%S')}")
     with progress_bar() as progress:
         task = progress.add_task(f"{model} on {name}", total=len(chosen) * config.train.epochs)
 
@@ -113,9 +118,11 @@ def train(
     else:
         console = Console()
         console.print(train_table(summary))
+        count = len(summary["splits"])
         console.print(
             f"test accuracy {percent(summary['test_accuracy'])} % over "
-            f"{len(summary['splits'])} splits in {summary['seconds']:.1f} s; written to {out}",
+            f"{count} split{'s' if count > 1 else ''} in {summary['seconds']:.1f} s; "
+            f"written to {out}",
             highlight=False,
         )
     if summary["interrupted"]:
@@ -142,7 +149,7 @@ def demo(
         def on_step(done: int, total: int, what: str) -> None:
             progress.update(task, completed=done, total=total, description=what)
 
-        result = run_demo(seed=seed, on_step=on_step)
+        result = run_demo(seed=seed, workers=os.cpu_count() or 1, on_step=on_step)
     write_json(out / "demo.json", result)
     demo_picture(result, out / "demo.png")
     if as_json:
@@ -168,9 +175,17 @@ def main() -> None:
     except HeroFilterError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
-    except KeyboardInterrupt:
-        print("stopped; what was finished is kept", file=sys.stderr)
-        raise SystemExit(130) from None
+    except SystemExit as end:
+        if isinstance(end.__context__, typer.Exit) and end.code == 130:
+            print("stopped; what was finished is kept", file=sys.stderr)
+        raise
+
+
+def _new_folder(parent: Path, name: str) -> Path:
+    candidates = (
+        parent / (name if not count else f"{name}-{count}") for count in itertools.count()
+    )
+    return next(path for path in candidates if not path.exists())
 
 
 def _parse_splits(text: str, available: int) -> list[int]:

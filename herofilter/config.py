@@ -10,7 +10,7 @@ import yaml
 from herofilter.errors import ConfigError, check_choice, did_you_mean
 
 PATCHERS = ("auto", "spectral", "fast")
-AGGREGATIONS = ("ego_concat", "weighted", "flatten", "mean", "sum")
+AGGREGATIONS = ("slot_concat", "ego_concat", "weighted", "flatten", "mean", "sum")
 SCORE_NORMS = ("max", "l1", "raw", "straight_through")
 NORMS = ("feature", "patch", "none")
 MONITORS = ("accuracy", "loss")
@@ -23,7 +23,7 @@ class PatcherConfig:
 
     Args:
         patcher: ``spectral`` learns the filter, ``fast`` ranks by personalised PageRank,
-            ``auto`` is spectral up to 6000 nodes.
+            ``auto`` is spectral up to 6000 nodes and fast beyond.
         patch_size: p, the number of tokens, the node itself included.
         ego: ``first`` puts the node itself into slot 0; ``ranked`` lets it compete (the paper).
         filter: kind of g(λ).
@@ -48,12 +48,17 @@ class PatcherConfig:
     self_loops: bool = True
     directed: str = "symmetrise"
     c: float = 0.5
-    tolerance: float = 1e-6
+    tolerance: float = 1e-5
 
     def __post_init__(self) -> None:
         check_choice("patcher", self.patcher, PATCHERS)
         check_choice("ego", self.ego, ("first", "ranked"))
         check_choice("directed", self.directed, ("symmetrise", "keep"))
+        if self.patcher == "spectral" and self.directed == "keep":
+            raise ConfigError(
+                "directed must be symmetrise with the spectral patcher (got keep); "
+                "use patcher=fast to keep directions"
+            )
         _at_least("patch_size", self.patch_size, 1)
         _at_least("num_eigenpairs", self.num_eigenpairs, 0)
         if not self.filter_starts:
@@ -71,8 +76,9 @@ class ModelConfig:
         input_dropout: on the features.
         aggregation: how the patch becomes one vector.
         score_norm: how a token is scaled by its score.
+        summary: add one token per learned filter with the full response R·H.
         norm: LayerNorm over ``feature`` (the paper's algorithm), ``patch`` (its text) or none.
-        expansion: hidden width of the mixing MLPs as a multiple of p and of h.
+        expansion: hidden width of the mixing MLPs as a multiple of p and of h (256 at most).
         residual: pre-norm residual blocks; off in the paper's literal form.
         stem: project features before they are gathered; off in the paper's literal form.
         patch_mixing: whether blocks mix along the patch axis.
@@ -84,8 +90,9 @@ class ModelConfig:
     num_layers: int = 1
     dropout: float = 0.5
     input_dropout: float = 0.5
-    aggregation: str = "ego_concat"
-    score_norm: str = "max"
+    aggregation: str = "slot_concat"
+    score_norm: str = "l1"
+    summary: bool = True
     norm: str = "feature"
     expansion: float = 1.0
     residual: bool = True
@@ -148,9 +155,9 @@ class TrainConfig:
         _at_least("batch_size", self.batch_size, 0)
         _at_least("seed", self.seed, 0)
         for name in ("lr", "filter_lr"):
-            if getattr(self, name) <= 0:
+            if not 0 < getattr(self, name) < float("inf"):
                 raise ConfigError(f"{name} must be above 0 (got {getattr(self, name):g})")
-        if self.weight_decay < 0:
+        if not self.weight_decay >= 0:
             raise ConfigError(f"weight_decay must not be negative (got {self.weight_decay:g})")
 
 
@@ -188,7 +195,10 @@ class Config:
             key, equals, text = setting.partition("=")
             if not equals:
                 raise ConfigError(f"a setting must look like key=value (got {setting!r})")
-            values[key.strip()] = yaml.safe_load(text) if text.strip() else ""
+            try:
+                values[key.strip()] = yaml.safe_load(text) if text.strip() else ""
+            except yaml.YAMLError:
+                values[key.strip()] = text
         return self.replace(**values)
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
@@ -206,6 +216,8 @@ class Config:
             if section not in _SECTIONS:
                 hint = did_you_mean(section, _SECTIONS)
                 raise ConfigError(f"a section must be one of {', '.join(_SECTIONS)}{hint}")
+            if not isinstance(entries, Mapping):
+                raise ConfigError(f"section {section} must hold settings (got {entries!r})")
             flat.update({f"{section}.{key}": value for key, value in entries.items()})
         return cls().replace(**flat)
 
@@ -217,6 +229,7 @@ def paper_config() -> Config:
         filter_starts=("low",),
         aggregation="sum",
         score_norm="straight_through",
+        summary=False,
         residual=False,
         stem=False,
         num_layers=2,
@@ -243,6 +256,8 @@ def _convert(key: str, value: Any, kind: Any) -> Any:
     if get_origin(kind) is tuple:
         entry = get_args(kind)[0]
         entries = value.split(",") if isinstance(value, str) else value
+        if not isinstance(entries, (list, tuple)):
+            raise ConfigError(f"{key} must be a list such as low,hop2 (got {value!r})")
         return tuple(_convert(key, e.strip() if isinstance(e, str) else e, entry) for e in entries)
     if kind is float and isinstance(value, (int, float, str)) and not isinstance(value, bool):
         try:

@@ -37,6 +37,10 @@ def atomic_path(path: Path) -> Iterator[Path]:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.close(handle)
     scratch = Path(name)
+    # mkstemp makes private files; results are to be read as any other file of the user
+    mask = os.umask(0)
+    os.umask(mask)
+    scratch.chmod(0o666 & ~mask)
     try:
         yield scratch
         os.replace(scratch, path)
@@ -61,7 +65,7 @@ def checksum(tensors: Mapping[str, Tensor]) -> str:
     for name in sorted(tensors):
         tensor = tensors[name].detach().contiguous()
         digest.update(f"{name}:{tensor.dtype}:{tuple(tensor.shape)};".encode())
-        digest.update(memoryview(tensor.reshape(-1).view(torch.uint8).numpy()))
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 

@@ -36,8 +36,8 @@ def test_dict_round_trip() -> None:
         ("filter_starts=[]", "filter_starts must name at least one filter (got none)"),
         (
             "aggregation=flaten",
-            "aggregation must be one of ego_concat, weighted, flatten, mean, sum (got 'flaten') "
-            "(did you mean 'flatten'?)",
+            "aggregation must be one of slot_concat, ego_concat, weighted, flatten, mean, sum "
+            "(got 'flaten') (did you mean 'flatten'?)",
         ),
     ],
 )

@@ -59,7 +59,8 @@ class GCN(NodeClassifier):
 
     def reset_parameters(self) -> None:
         for conv in self.convs:
-            conv.reset_parameters()
+            if isinstance(conv, GCNConv):
+                conv.reset_parameters()
         if self.stem is not None:
             self.stem.reset_parameters()
 

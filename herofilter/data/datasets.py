@@ -34,6 +34,8 @@ def load_dataset(name: str | Path, split: int | str | None = 0) -> Data:
         torch.Size([34])
     """
     if str(name).endswith(".npz"):
+        if isinstance(split, str):
+            raise ConfigError(f"an npz graph has numbered splits only (got {split!r}); try 0")
         return _one_split(read_npz(name), split)
     info = _info(str(name))
     source = _source(info, split)

@@ -1,10 +1,13 @@
 """How a mixed patch becomes one vector."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
 from herofilter.config import AGGREGATIONS
 from herofilter.errors import check_choice
+from herofilter.patchers import Slot
 
 
 class Aggregation(nn.Module):
@@ -13,12 +16,13 @@ class Aggregation(nn.Module):
     - ``mean`` and ``sum``: over all positions
     - ``flatten``: positions side by side
     - ``ego_concat``: the first position beside the sum of the others
+    - ``slot_concat``: the sums of each slot side by side
     - ``weighted``: :math:`\sum_q \alpha_q \odot \mathbf{P}_q` with learned
       :math:`\alpha \in \mathbb{R}^{p \times h}` that starts by reading the first position only
 
     Args:
-        kind: one of the five.
-        patch_size: number of positions p.
+        kind: one of the six.
+        slots: the named ranges of positions, covering all p of them in order.
         channels: width h of a token.
 
     Shapes:
@@ -26,11 +30,13 @@ class Aggregation(nn.Module):
         - output: ``[b, out_channels]``
     """
 
-    def __init__(self, kind: str, patch_size: int, channels: int) -> None:
+    def __init__(self, kind: str, slots: Sequence[Slot], channels: int) -> None:
         super().__init__()
         check_choice("aggregation", kind, AGGREGATIONS)
         self.kind = kind
-        factor = {"flatten": patch_size, "ego_concat": 2}.get(kind, 1)
+        patch_size = slots[-1].stop
+        self.widths = [slot.stop - slot.start for slot in slots]
+        factor = {"flatten": patch_size, "ego_concat": 2, "slot_concat": len(slots)}.get(kind, 1)
         self.out_channels = factor * channels
         self.weight = (
             nn.Parameter(torch.empty(patch_size, 1, channels)) if kind == "weighted" else None
@@ -48,6 +54,9 @@ class Aggregation(nn.Module):
         if self.kind == "flatten":
             # [p, b, h] -> [b, p·h]
             return tokens.transpose(0, 1).flatten(1)
+        if self.kind == "slot_concat":
+            parts = torch.split(tokens, self.widths)
+            return torch.cat([part.sum(0) for part in parts], dim=1)
         if self.kind == "ego_concat":
             return torch.cat([tokens[0], tokens[1:].sum(0)], dim=1)
         return tokens.mean(0) if self.kind == "mean" else tokens.sum(0)

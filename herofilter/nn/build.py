@@ -5,12 +5,14 @@ from collections.abc import Callable
 from torch_geometric.data import Data
 
 from herofilter.config import Config
+from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.herofilter import HeroFilter
 from herofilter.nn.registry import num_classes, num_embeddings, register_model
 from herofilter.patchers import FastPatcher, Patches, SpectralPatcher
 from herofilter.spectral import make_filter
 
 SPECTRAL_LIMIT = 6000
+_WITH_START = ("adaptive", "shared")
 
 
 def choose_patcher(data: Data, config: Config) -> str:
@@ -44,7 +46,8 @@ def make_patcher(
             start=start,
             c=settings.c,
         )
-        for start in settings.filter_starts
+        # only polynomial filters have a start; of the others, two would be the same twice
+        for start in settings.filter_starts[: None if settings.filter in _WITH_START else 1]
     ]
     return SpectralPatcher(
         data,
@@ -62,7 +65,7 @@ def make_patcher(
     needs="the eigenvectors of the graph up to 6000 nodes, else n·p patch entries",
     scales=True,
 )
-def build_herofilter(data: Data, config: Config) -> HeroFilter:
+def build_herofilter(data: Data, config: Config) -> NodeClassifier:
     """Build HeroFilter with the patcher that ``config`` names."""
     return HeroFilter(
         data.num_features,
@@ -79,6 +82,6 @@ def build_herofilter(data: Data, config: Config) -> HeroFilter:
     needs="n·p patch entries",
     scales=True,
 )
-def build_fast_herofilter(data: Data, config: Config) -> HeroFilter:
+def build_fast_herofilter(data: Data, config: Config) -> NodeClassifier:
     """Build HeroFilter on personalised-PageRank patches."""
     return build_herofilter(data, config.replace(patcher="fast"))

@@ -11,8 +11,11 @@ class NodeClassifier(nn.Module, ABC):
     """A model that gives raw logits for the nodes of a graph.
 
     The trainer asks nothing more of a model than these five methods; a model without a
-    learned filter or patches overrides only the first two.
+    learned filter or patches overrides only the first two. ``feature_scaling`` is how the
+    features that it was trained on were scaled.
     """
+
+    feature_scaling: str = "none"
 
     @abstractmethod
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:

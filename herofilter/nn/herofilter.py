@@ -11,9 +11,9 @@ from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.head import Head
 from herofilter.nn.mixer import MixerBlock
 from herofilter.nn.stem import Stem
-from herofilter.patchers import Patches, SpectralPatcher
+from herofilter.patchers import Patches, Slot, SpectralPatcher
 
-_CHUNK_BYTES = 2**20
+_CHUNK_BYTES = 2**21
 
 
 class HeroFilter(NodeClassifier):
@@ -24,8 +24,9 @@ class HeroFilter(NodeClassifier):
         \qquad \mathbf{y}_v = \mathrm{Head}(\mathrm{Aggregate}(\mathrm{Mixer}(\mathbf{P}_v)))
 
     Tokens are scaled by their normalised scores, so that a learned filter gets gradients; the
-    node's own token in slot 0 is not scaled. The model never sees the edges: the patcher has
-    seen them before.
+    node's own token in slot 0 is not scaled. With a learned filter, one more token per filter
+    carries its full response :math:`\mathbf{R}\mathbf{H}`. The model never sees the edges: the
+    patcher has seen them before.
 
     Args:
         in_channels: width of the features.
@@ -66,9 +67,18 @@ class HeroFilter(NodeClassifier):
                 in_channels, width, config.input_dropout, config.dropout, num_embeddings
             )
         channels = width if self.stem is not None else in_channels
+        slots = list(patcher.slots)
+        self.summary = config.summary and isinstance(patcher, SpectralPatcher)
+        if isinstance(patcher, SpectralPatcher) and self.summary:
+            first = patcher.patch_size
+            slots += [
+                Slot(f"summary-{number}", first + number, first + number + 1)
+                for number in range(len(patcher.filters))
+            ]
+        num_tokens = slots[-1].stop
         self.blocks = nn.ModuleList(
             MixerBlock(
-                patcher.patch_size,
+                num_tokens,
                 channels,
                 expansion=config.expansion,
                 dropout=config.dropout,
@@ -79,12 +89,12 @@ class HeroFilter(NodeClassifier):
             )
             for _ in range(config.num_layers)
         )
-        self.aggregate = Aggregation(config.aggregation, patcher.patch_size, channels)
+        self.aggregate = Aggregation(config.aggregation, slots, channels)
         self.head = Head(
             self.aggregate.out_channels, width, out_channels, config.head_layers, config.dropout
         )
         # a chunk's tokens stay in the cache of one core through all blocks
-        self.chunk_size = max(1, _CHUNK_BYTES // (4 * patcher.patch_size * channels))
+        self.chunk_size = max(1, _CHUNK_BYTES // (4 * num_tokens * channels))
 
     def reset_parameters(self) -> None:
         if isinstance(self.patcher, SpectralPatcher):
@@ -122,19 +132,25 @@ class HeroFilter(NodeClassifier):
         patches = self.patches(nodes)
         hidden, index = self._tokens(data.x, patches.index)
         scale = normalise_scores(patches, self.config.score_norm)
+        summary = None
+        if isinstance(self.patcher, SpectralPatcher) and self.summary:
+            summary = self.patcher.summarise(hidden, nodes)
         chunks = [
-            self._mix(hidden, index[start : start + self.chunk_size], part)
-            for start, part in zip(
-                range(0, scale.size(0), self.chunk_size), scale.split(self.chunk_size), strict=True
+            self._mix(
+                hidden,
+                index[start : start + self.chunk_size],
+                scale[start : start + self.chunk_size],
+                None if summary is None else summary[:, start : start + self.chunk_size],
             )
+            for start in range(0, scale.size(0), self.chunk_size)
         ]
         return torch.cat(chunks)
 
     def _tokens(self, x: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
         # padding may point anywhere: its score is zero
         index = index.clamp(min=0)
-        if index.numel() < x.size(0):
-            needed, index = index.unique(return_inverse=True)
+        if index.numel() < x.size(0) and not self.summary:
+            needed, index = torch.unique(index, return_inverse=True)
         else:
             needed = None
         if self.stem is None:
@@ -143,9 +159,11 @@ class HeroFilter(NodeClassifier):
         hidden: Tensor = self.stem(x, needed)
         return hidden, index
 
-    def _mix(self, hidden: Tensor, index: Tensor, scale: Tensor) -> Tensor:
+    def _mix(self, hidden: Tensor, index: Tensor, scale: Tensor, summary: Tensor | None) -> Tensor:
         # [b, p] -> [p, b, h]
         tokens = hidden[index.t()] * scale.t().unsqueeze(-1)
+        if summary is not None:
+            tokens = torch.cat([tokens, summary])
         for block in self.blocks:
             tokens = block(tokens)
         logits: Tensor = self.head(self.aggregate(tokens))

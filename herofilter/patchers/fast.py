@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor
@@ -53,11 +52,11 @@ class FastPatcher:
 
     patch_size: int = 16
     c: float = 0.5
-    method: Literal["auto", "series", "push"] = "auto"
-    tolerance: float = 1e-6
+    method: str = "auto"
+    tolerance: float = 1e-5
     self_loops: bool = True
-    directed: Literal["symmetrise", "keep"] = "symmetrise"
-    ego: Literal["first", "ranked"] = "first"
+    directed: str = "symmetrise"
+    ego: str = "first"
 
     def __post_init__(self) -> None:
         check_choice("method", self.method, METHODS)

@@ -121,13 +121,14 @@ def rank(
     differ only by the order of addition tie, and the lower id wins.
     """
     first = 1 if ego_first else 0
-    stop = first
+    stop, size = first, index.shape[0]
     for u in nodes:
         value = np.float32(left * values[u] * right[u])
         if ego_first and u == source:
             index[0] = u
             score[0] = value
-        elif value > 0:
+        elif value > 0 and (stop < size or value >= score[size - 1]):
+            # most nodes fail the test above, which costs far less than the call
             stop = insert(u, value, first, stop, index, score)
 
 
@@ -165,8 +166,8 @@ def rescale(adjacency: sp.csr_array) -> PushGraph:
 
     With :math:`\mathbf{S} = \sqrt{\mathbf{D}_{out}}`, pushing on :math:`\mathbf{S}^{-1} \mathbf{N}
     \mathbf{S}` and scaling the result by :math:`s_v / s_u` gives the same rows. For symmetric
-    :math:`\mathbf{A}` that matrix is the random walk :math:`\mathbf{D}^{-1} \mathbf{A}`. Degrees are
-    counted in mean edge weights, so that the unit of the weights doesn't matter to the limit
+    :math:`\mathbf{A}` that matrix is the random walk :math:`\mathbf{D}^{-1} \mathbf{A}`. Degrees
+    are counted in mean edge weights, so that the unit of the weights doesn't matter to the limit
     :math:`\epsilon\,d_u`; a node without out-edges counts as having one.
     """
     mean = float(adjacency.data.mean()) if adjacency.nnz else 1.0

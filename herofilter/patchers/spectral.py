@@ -28,7 +28,8 @@ class SpectralPatcher(nn.Module):
     The choice is made for all nodes by :meth:`refresh`, in blocks of rows, and stays until the
     next refresh. The scores of the chosen entries are computed at every call and carry
     gradients, so that the filter's weights learn. Several filters share one patch, each with
-    its own slots. A score that is zero up to rounding becomes padding.
+    its own slots. Scores are ranked with their sign; a score that is zero up to rounding is never
+    chosen, so a row may end in padding.
 
     Args:
         data: the graph.
@@ -113,14 +114,11 @@ class SpectralPatcher(nn.Module):
         for slot, response in self._filled():
             for start in range(0, n, rows):
                 nodes = torch.arange(start, min(start + rows, n))
-                scores = dense_scores(self.vectors, response, nodes)
-                negligible = scores.abs() <= 1e-6 * scores.abs().amax(1, keepdim=True)
-                scores[negligible] = 0.0
+                scores = _rounded(dense_scores(self.vectors, response, nodes))
                 if self.ego_first:
                     scores[torch.arange(nodes.numel()), nodes] = -torch.inf
-                width = slot.stop - slot.start
-                score, index = top_p(scores, width)
-                index[(score == 0) | torch.isinf(score)] = -1
+                score, index = top_p(scores, slot.stop - slot.start)
+                index[torch.isinf(score)] = -1
                 self.index[nodes, slot.start : slot.stop] = index
 
     def forward(self, nodes: Tensor | None = None) -> Patches:
@@ -139,6 +137,23 @@ class SpectralPatcher(nn.Module):
             num_nodes=self.num_nodes,
         )
 
+    def summarise(self, hidden: Tensor, nodes: Tensor | None = None) -> Tensor:
+        r"""Return the full response :math:`\mathbf{R}\mathbf{H}` of each filter at ``nodes``.
+
+        The response is scaled to a largest modulus of one, so that filters are comparable.
+
+        Shapes:
+            - **hidden**: [n, h], of all nodes
+            - **returns**: [number of filters, b, h]
+        """
+        spectrum = self.vectors.t() @ hidden
+        left = self.vectors if nodes is None else self.vectors[nodes]
+        parts = []
+        for response in self.responses():
+            scale = response.abs().amax().clamp(min=1e-12)
+            parts.append(left @ (spectrum * (response / scale).unsqueeze(1)))
+        return torch.stack(parts)
+
     def _filled(self) -> Iterator[tuple[Slot, Tensor]]:
         """Yield the slot and the response of each filter that has room in the patch."""
         slots = {slot.name: slot for slot in self.slots}
@@ -156,3 +171,14 @@ class SpectralPatcher(nn.Module):
                 slots.append(Slot(f"filter-{number}", start, stop))
             start = stop
         return tuple(slots)
+
+
+def _rounded(scores: Tensor) -> Tensor:
+    """Return scores relative to their row's largest, in steps that hide rounding errors.
+
+    Scores that are equal on paper become equal, so that ties are settled by node number, and
+    those that are zero on paper become minus infinity.
+    """
+    scores = scores / scores.abs().amax(1, keepdim=True).clamp(min=1e-30)
+    scores = scores.mul_(2**18).round_()
+    return scores.masked_fill_(scores == 0, -torch.inf)

@@ -37,10 +37,15 @@ def percent(entry: dict[str, Any]) -> str:
 def demo_table(result: dict[str, Any]) -> Table:
     """Return the demo's table: one row per level of heterophily."""
     table = Table(title="Test accuracy (%) on synthetic graphs, mean ± std over splits")
-    for title in ("heterophily", "MLP", "GCN", "HeroFilter"):
-        table.add_column(title, justify="right")
-    table.add_column("edge homophily", justify="right")
-    table.add_column("patch homophily", justify="right")
+    for title in (
+        "hetero-\nphily",
+        "MLP",
+        "GCN",
+        "HeroFilter",
+        "edge\nhomophily",
+        "patch\nhomophily",
+    ):
+        table.add_column(title, justify="right", no_wrap=True)
     for level in result["levels"]:
         table.add_row(
             f"{level['heterophily']:.1f}",
@@ -110,10 +115,11 @@ def _text(key: str, value: object) -> str:
     if isinstance(value, dict):
         return "\n".join(f"{name}: {_text(name, entry)}" for name, entry in value.items())
     if isinstance(value, list):
-        return ", ".join(_text(key, entry) for entry in value)
+        separator = "\n" if any(isinstance(entry, dict) for entry in value) else ", "
+        return separator.join(_text(key, entry) for entry in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if key.endswith("bytes") and isinstance(value, int):
+    if key == "needed" and isinstance(value, int):
         return format_bytes(value)
     if isinstance(value, float):
         return f"{value:.4f}"

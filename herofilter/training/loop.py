@@ -18,6 +18,7 @@ from herofilter.training.metrics import Score, class_weights, score
 from herofilter.training.prepare import prepare_features
 from herofilter.training.seeding import seeded
 from herofilter.training.stopping import EarlyStopping
+from herofilter.training.threads import threads_for
 
 EVAL_BATCH = 65536
 
@@ -71,12 +72,13 @@ def train(
     """
     config = config or TrainConfig()
     check_graph(data, split_required=True)
+    model.feature_scaling = config.feature_scaling
     data = prepare_features(data, config.feature_scaling)
     started = time.perf_counter()
     stopping = EarlyStopping(config.monitor, config.patience)
     history: list[Epoch] = []
     interrupted = False
-    with seeded(config.seed) as generator:
+    with seeded(config.seed) as generator, threads_for(int(data.num_nodes or 0)):
         set_generator(model, generator)
         try:
             for epoch in _epochs(model, data, config, stopping, generator):
@@ -87,27 +89,44 @@ def train(
             interrupted = True
             if not history:
                 raise
+        finally:
+            set_generator(model, None)
         stopping.restore(model)
-        parts = (data.train_mask, data.val_mask, data.test_mask)
-        scores = [evaluate(model, data, mask.nonzero().view(-1)) for mask in parts]
-        set_generator(model, None)
+        train_score, val_score, test_score = (
+            _score(model, data, mask.nonzero().view(-1))
+            for mask in (data.train_mask, data.val_mask, data.test_mask)
+        )
     return TrainResult(
-        *scores, stopping.best_epoch, time.perf_counter() - started, interrupted, history
+        train=train_score,
+        val=val_score,
+        test=test_score,
+        best_epoch=stopping.best_epoch,
+        seconds=time.perf_counter() - started,
+        interrupted=interrupted,
+        history=history,
     )
 
 
-@torch.no_grad()
 def predict_logits(model: NodeClassifier, data: Data, nodes: Tensor | None = None) -> Tensor:
-    """Return logits of ``nodes`` (all when None) in batches, without dropout."""
-    model.eval()
+    """Return logits of ``nodes`` (all when None), with features treated as in training."""
     if nodes is None:
         nodes = torch.arange(int(data.num_nodes or 0))
-    return torch.cat([model(data, batch) for batch in nodes.split(EVAL_BATCH)])
+    return _logits(model, prepare_features(data, model.feature_scaling), nodes)
 
 
 def evaluate(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:
     """Return the model's score on ``nodes``."""
     return score(predict_logits(model, data, nodes), data.y[nodes])
+
+
+@torch.no_grad()
+def _logits(model: NodeClassifier, data: Data, nodes: Tensor) -> Tensor:
+    model.eval()
+    return torch.cat([model(data, batch) for batch in torch.split(nodes, EVAL_BATCH)])
+
+
+def _score(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:
+    return score(_logits(model, data, nodes), data.y[nodes])
 
 
 def _epochs(
@@ -119,9 +138,6 @@ def _epochs(
 ) -> Iterator[Epoch]:
     optimizer = _optimizer(model, config)
     train_nodes, val_nodes = (mask.nonzero().view(-1) for mask in (data.train_mask, data.val_mask))
-    weight = None
-    if config.class_weights:
-        weight = class_weights(data.y[train_nodes], int(data.y.max()) + 1)
     for number in range(config.epochs):
         if number and number % config.refresh_every == 0:
             model.refresh()
@@ -129,7 +145,11 @@ def _epochs(
         total = 0.0
         for nodes in _batches(train_nodes, config.batch_size, generator):
             optimizer.zero_grad()
-            loss = cross_entropy(model(data, nodes), data.y[nodes], weight=weight)
+            logits = model(data, nodes)
+            weight = None
+            if config.class_weights:
+                weight = class_weights(data.y[train_nodes], logits.size(1))
+            loss = cross_entropy(logits, data.y[nodes], weight=weight)
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             total += float(loss.detach()) * nodes.numel()
@@ -138,7 +158,7 @@ def _epochs(
                 f"the training loss must be a number (got nan in epoch {number}); "
                 f"lower lr (now {config.lr:g})"
             )
-        val = evaluate(model, data, val_nodes)
+        val = _score(model, data, val_nodes)
         stop = stopping.update(number, val, model)
         yield Epoch(number, total / train_nodes.numel(), val.loss, val.accuracy)
         if stop:
@@ -150,11 +170,13 @@ def _optimizer(model: NodeClassifier, config: TrainConfig) -> torch.optim.Optimi
         {"params": model.other_parameters(), "weight_decay": config.weight_decay},
         {"params": model.filter_parameters(), "weight_decay": 0.0, "lr": config.filter_lr},
     ]
-    return torch.optim.Adam([group for group in groups if group["params"]], lr=config.lr)
+    kept = [group for group in groups if group["params"]]
+    return torch.optim.Adam(kept, lr=config.lr, fused=True)
 
 
 def _batches(nodes: Tensor, batch_size: int, generator: torch.Generator) -> Iterator[Tensor]:
     if not batch_size or batch_size >= nodes.numel():
         yield nodes
         return
-    yield from nodes[torch.randperm(nodes.numel(), generator=generator)].split(batch_size)
+    shuffled = nodes[torch.randperm(nodes.numel(), generator=generator)]
+    yield from torch.split(shuffled, batch_size)

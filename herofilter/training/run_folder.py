@@ -17,7 +17,7 @@ class RunFolder:
     ``weights.safetensors`` and ``environment.json``.
 
     Opening a folder that holds the same run continues it; one that holds another run is an
-    error, so that no result is overwritten.
+    error, so that no result is overwritten. Nothing is written before the first split is done.
 
     Args:
         path: the folder; made when absent.
@@ -26,6 +26,7 @@ class RunFolder:
 
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
         self.path = path
+        self.header = header
         self.splits: dict[str, dict[str, Any]] = {}
         self.history: dict[str, Any] = {}
         self.weights: dict[str, Tensor] = {}
@@ -36,9 +37,6 @@ class RunFolder:
                 f"the run folder must be new, empty or a run to continue (got {path}); "
                 "give another --out"
             )
-        else:
-            write_text(path / "config.yaml", yaml.safe_dump(header, sort_keys=False))
-        write_json(path / "environment.json", environment())
 
     def add(
         self,
@@ -47,7 +45,11 @@ class RunFolder:
         history: list[dict[str, Any]],
         state: dict[str, Tensor],
     ) -> None:
-        """Write one finished split."""
+        """Write one finished split, and before the first one what the run is."""
+        if not (self.path / "config.yaml").exists():
+            write_text(self.path / "config.yaml", yaml.safe_dump(self.header, sort_keys=False))
+        if not (self.path / "environment.json").exists():
+            write_json(self.path / "environment.json", environment())
         self.splits[split] = metrics
         self.history[split] = history
         self.weights.update({f"split-{split}.{key}": value for key, value in state.items()})
@@ -72,8 +74,9 @@ class RunFolder:
                 self.splits = json.loads((self.path / "metrics.json").read_text())["splits"]
                 self.history = json.loads((self.path / "history.json").read_text())
                 self.weights, _ = load_tensors(self.path / "weights.safetensors")
-        except (OSError, ValueError, KeyError, yaml.YAMLError) as error:
+        except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError) as error:
             raise RunError(
-                f"{self.path} must hold a readable run to be continued ({error}); "
+                f"{self.path} must hold a readable run to be continued "
+                f"({str(error).partition(chr(10))[0]}); "
                 "give another --out"
             ) from error

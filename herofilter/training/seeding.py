@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 
@@ -22,13 +23,15 @@ def seeded(seed: int) -> Iterator[torch.Generator]:
     """
     before = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
-    fill = torch.utils.deterministic.fill_uninitialized_memory
+    memory: Any = torch.utils.deterministic
+    fill = memory.fill_uninitialized_memory
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         torch.use_deterministic_algorithms(True, warn_only=True)
-        torch.utils.deterministic.fill_uninitialized_memory = False
+        # nothing here reads memory that it hasn't written; filling it would only cost time
+        memory.fill_uninitialized_memory = False
         try:
             yield torch.Generator().manual_seed(seed)
         finally:
             torch.use_deterministic_algorithms(before, warn_only=warn_only)
-            torch.utils.deterministic.fill_uninitialized_memory = fill
+            memory.fill_uninitialized_memory = fill

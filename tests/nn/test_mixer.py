@@ -4,6 +4,7 @@ import torch
 from herofilter.nn.aggregation import Aggregation
 from herofilter.nn.mixer import MixerBlock, PatchNorm
 from herofilter.nn.stem import FeatureLinear, Stem
+from herofilter.patchers import Slot
 
 
 def tokens(p: int = 5, b: int = 7, h: int = 4) -> torch.Tensor:
@@ -65,10 +66,11 @@ def test_each_axis_can_be_switched_off(patch: bool, feature: bool, layers: int) 
         ("flatten", lambda x: torch.cat([x[q] for q in range(5)], dim=1)),
         ("ego_concat", lambda x: torch.cat([x[0], x[1:].sum(0)], dim=1)),
         ("weighted", lambda x: x[0]),
+        ("slot_concat", lambda x: torch.cat([x[0], x[1:3].sum(0), x[3:].sum(0)], dim=1)),
     ],
 )
 def test_aggregations(kind: str, expected: object) -> None:
-    layer = Aggregation(kind, 5, 4)
+    layer = Aggregation(kind, [Slot("ego", 0, 1), Slot("a", 1, 3), Slot("b", 3, 5)], 4)
     out = layer(tokens())
     assert out.shape == (7, layer.out_channels)
     torch.testing.assert_close(out, expected(tokens()))

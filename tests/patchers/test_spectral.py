@@ -151,3 +151,34 @@ def test_directed_graphs_are_symmetrised() -> None:
     first = SpectralPatcher(Data(edge_index=one_way, num_nodes=4), patch_size=3)
     second = SpectralPatcher(Data(edge_index=both, num_nodes=4), patch_size=3)
     assert torch.equal(first.index, second.index)
+
+
+def test_equal_scores_go_to_the_lower_node() -> None:
+    star = torch.tensor([[0, 0, 0, 0], [1, 2, 3, 4]])
+    patches = SpectralPatcher(Data(edge_index=star, num_nodes=6), patch_size=4)()
+    assert patches.index[:5].tolist() == [
+        [0, 1, 2, 3],
+        [1, 0, 2, 3],
+        [2, 0, 1, 3],
+        [3, 0, 1, 2],
+        [4, 0, 1, 2],
+    ]
+    assert patches.index[5].tolist() == [5, -1, -1, -1]
+
+
+def test_padding_comes_last_even_with_negative_scores() -> None:
+    filters = AdaptiveFilter(start="high")
+    patches = SpectralPatcher(AWKWARD["disconnected"](), patch_size=8, filters=filters)()
+    assert (patches.score < 0).any()
+    first = patches.mask.long().diff(dim=1)
+    assert not (first > 0).any()
+
+
+def test_summary_is_the_full_response() -> None:
+    data = csbm(num_nodes=40, seed=1)
+    patcher = SpectralPatcher(data, patch_size=4)
+    hidden = torch.randn(40, 3, generator=torch.Generator().manual_seed(0))
+    relevance = dense_relevance(patcher) / patcher.responses()[0].abs().max()
+    torch.testing.assert_close(patcher.summarise(hidden)[0], relevance @ hidden)
+    nodes = torch.tensor([7, 1])
+    torch.testing.assert_close(patcher.summarise(hidden, nodes)[0], (relevance @ hidden)[nodes])

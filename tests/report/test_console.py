@@ -1,0 +1,122 @@
+import io
+from collections.abc import Callable
+
+import pytest
+import torch
+from rich.console import Console, RenderableType
+from torch_geometric.data import Data
+
+from herofilter.analysis import data_card
+from herofilter.data import list_datasets
+from herofilter.nn import list_models
+from herofilter.report.console import (
+    card_table,
+    dataset_table,
+    demo_table,
+    model_table,
+    percent,
+    progress_bar,
+    train_table,
+)
+from herofilter.spectral import format_bytes
+from tests.awkward import directed, no_features, plain
+from tests.report.results import demo_result
+
+
+def text_of(table: RenderableType) -> str:
+    console = Console(record=True, width=200, file=io.StringIO())
+    console.print(table)
+    return console.export_text()
+
+
+def cells(text: str) -> list[list[str]]:
+    rows = [line.strip() for line in text.splitlines() if "│" in line]
+    return [[cell.strip() for cell in row[1:-1].split("│")] for row in rows]
+
+
+def test_percent() -> None:
+    assert percent({"mean": 0.8765, "std": 0.0123}) == "87.6 ± 1.2"
+
+
+def test_demo_table() -> None:
+    rows = cells(text_of(demo_table(demo_result())))
+    assert rows == [
+        ["0.1", "61.1 ± 1.2", "62.2 ± 1.2", "74.3 ± 1.2", "0.85", "0.77"],
+        ["0.9", "61.1 ± 1.2", "62.2 ± 1.2", "82.3 ± 1.2", "0.05", "0.77"],
+    ]
+
+
+def test_train_table() -> None:
+    summary = {
+        "model": "mlp",
+        "graph": "texas",
+        "splits": [3, 5],
+        "val_accuracy": {"mean": 0.6, "std": 0.1, "values": [0.501, 0.702]},
+        "test_accuracy": {"mean": 0.5, "std": 0.2, "values": [0.403, 0.604]},
+    }
+    text = text_of(train_table(summary))
+    assert "mlp on texas" in text
+    assert cells(text) == [
+        ["3", "50.1", "40.3"],
+        ["5", "70.2", "60.4"],
+        ["mean ± std", "60.0 ± 10.0", "50.0 ± 20.0"],
+    ]
+
+
+def test_dataset_table() -> None:
+    infos = list_datasets()
+    rows = cells(text_of(dataset_table([(info, info.name == "karate") for info in infos])))
+    assert [row[0] for row in rows] == [info.name for info in infos]
+    on_disk = {row[0]: row[3] for row in rows}
+    assert (on_disk["karate"], on_disk["cora"]) == ("yes", "no")
+    assert rows[0][1] == str(infos[0].num_splits)
+
+
+def test_model_table() -> None:
+    rows = cells(text_of(model_table(list_models())))
+    assert [row[0] for row in rows] == [entry.name for entry in list_models()]
+    assert {row[3] for row in rows} <= {"yes", "no"}
+
+
+@pytest.mark.parametrize("make", [plain, directed, no_features])
+def test_card_table(make: Callable[[], Data]) -> None:
+    data = make()
+    card = data_card(data, "mine")
+    text = text_of(card_table(card))
+    assert "Data card: mine" in text
+    rows = {row[0]: row[1] for row in cells(text)}
+    assert rows["num nodes"] == "10"
+    assert rows["num edges"] == str(data.num_edges)
+    assert rows["directed"] == ("yes" if make is directed else "no")
+    assert rows["num features"] == ("none" if data.x is None else "4")
+    assert rows["node heterophily"] == f"{card.node_heterophily:.4f}"
+    assert rows["class counts"] == ", ".join(map(str, torch.bincount(data.y).tolist()))
+
+
+def test_card_table_shows_memory_for_people() -> None:
+    card = data_card(plain(), "mine")
+    text = text_of(card_table(card))
+    for need in card.memory:
+        assert f"needed: {format_bytes(need.needed)}" in text
+        assert f"patcher: {need.patcher}" in text
+    assert "yes, patcher" not in text
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_progress_only_on_a_terminal(
+    terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    if terminal:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+    else:
+        monkeypatch.delenv("FORCE_COLOR", raising=False)
+    with progress_bar() as progress:
+        task = progress.add_task("baking", total=2)
+        progress.update(task, completed=2)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert ("baking" in captured.err) is terminal
+    assert terminal or captured.err == ""

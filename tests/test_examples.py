@@ -1,0 +1,75 @@
+"""Every example runs as it stands, in a process of its own."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent.parent / "examples"
+NUMBER = r"\d\.\d+"
+# arguments that make it small, and what it must print, in order
+EXAMPLES = {
+    "filter_response.py": (
+        ["0.8"],
+        [
+            r"g\(λ\) before → after",
+            "adaptive-0",
+            r"λ = -1\.00 ",
+            r"λ = \+1\.00 ",
+            "adaptive-1",
+            r"edge homophily +0\.2",
+            f"patch homophily +{NUMBER}",
+            f"test accuracy +{NUMBER}",
+        ],
+    ),
+    "own_graph.py": (
+        ["150"],
+        [
+            f"mlp: test accuracy {NUMBER} ± {NUMBER} over 3 splits",
+            f"herofilter: test accuracy {NUMBER} ± {NUMBER} over 3 splits",
+        ],
+    ),
+    "own_loop.py": (["21"], ["epoch 0: loss", "epoch 20: loss", f"test accuracy {NUMBER}"]),
+    "quickstart.py": (
+        ["karate"],
+        [
+            "karate: 34 nodes, 156 edges, 4 classes",
+            f"fast patches: test accuracy {NUMBER}",
+            f"spectral patches: test accuracy {NUMBER}",
+        ],
+    ),
+}
+
+
+def run(name: str, args: list[str], cache: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning:__main__", str(FOLDER / name), *args],
+        env={**os.environ, "HEROFILTER_CACHE": str(cache), "PYTHONIOENCODING": "utf-8"},
+        cwd=cache,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=180,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_every_example_is_tested_and_short() -> None:
+    files = {path.name: path for path in FOLDER.glob("*.py")}
+    assert files.keys() == EXAMPLES.keys()
+    for path in files.values():
+        assert len(path.read_text(encoding="utf-8").splitlines()) < 60, path.name
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example(name: str, tmp_path: Path) -> None:
+    args, expected = EXAMPLES[name]
+    printed = run(name, args, tmp_path)
+    assert re.search(".*".join(expected), printed, re.DOTALL), printed
+    for accuracy in re.findall(rf"test accuracy +({NUMBER})", printed):
+        assert float(accuracy) > 0.3

@@ -1,0 +1,181 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+
+from herofilter.config import Config
+from herofilter.errors import RunError
+from herofilter.files import load_tensors
+from herofilter.training import Epoch, prepare, train_splits
+from herofilter.training.protocol import train_split
+from tests.training.graphs import SMALL, graph
+
+FILES = {
+    "config.yaml",
+    "environment.json",
+    "history.json",
+    "metrics.json",
+    "weights.safetensors",
+}
+
+
+def run(out: Path, splits: tuple[int, ...] = (0, 1, 2), **options: Any) -> dict[str, Any]:
+    return train_splits(graph(), "herofilter", SMALL, splits, "small", out, **options)
+
+
+def without_times(summary: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in summary.items() if key != "seconds"}
+
+
+def crash_in(split: int, error: BaseException) -> Any:
+    def on_epoch(current: int, epoch: Epoch) -> None:
+        if current == split and epoch.epoch == 2:
+            raise error
+
+    return on_epoch
+
+
+def test_what_a_run_leaves_behind(tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "run"
+    summary = run(out, (0, 2))
+    assert {path.name for path in out.iterdir()} == FILES
+    known = yaml.safe_load((out / "config.yaml").read_text())
+    assert Config.from_dict(known["config"]) == SMALL
+    assert (known["graph"], known["model"]) == ("small", "herofilter")
+    metrics = json.loads((out / "metrics.json").read_text())
+    assert metrics["test_accuracy"] == summary["test_accuracy"]
+    assert list(metrics["splits"]) == ["0", "2"]
+    assert metrics["splits"]["2"]["test_accuracy"] == summary["test_accuracy"]["values"][1]
+    history = json.loads((out / "history.json").read_text())
+    assert [line["epoch"] for line in history["0"]] == list(range(6))
+    environment = json.loads((out / "environment.json").read_text())
+    assert environment["packages"]["torch"] == torch.__version__
+
+
+def test_the_weights_are_those_of_the_model(tmp_path: Path) -> None:
+    run(tmp_path / "run", (0, 1))
+    tensors, _ = load_tensors(tmp_path / "run" / "weights.safetensors")
+    for split in (0, 1):
+        network, _ = train_split(prepare(graph(), SMALL), "herofilter", SMALL, split)
+        for key, value in network.state_dict().items():
+            assert torch.equal(tensors[f"split-{split}.{key}"], value), key
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError(), MemoryError()])
+def test_a_crashed_run_is_continued(tmp_path: Path, error: Exception) -> None:
+    out, heard = tmp_path / "run", []
+    whole = run(tmp_path / "whole")
+    with pytest.raises(type(error)):
+        run(out, on_epoch=crash_in(1, error))
+    assert list(json.loads((out / "metrics.json").read_text())["splits"]) == ["0"]
+    summary = run(out, on_epoch=lambda split, epoch: heard.append(split))
+    assert sorted(set(heard)) == [1, 2]
+    assert without_times(summary) == without_times(whole)
+    one, other = (load_tensors(path / "weights.safetensors")[0] for path in (out, whole_of(out)))
+    assert one.keys() == other.keys()
+    assert all(torch.equal(one[key], other[key]) for key in one)
+    for name in ("config.yaml", "history.json"):
+        assert (out / name).read_text() == (whole_of(out) / name).read_text()
+
+
+def whole_of(out: Path) -> Path:
+    return out.parent / "whole"
+
+
+def test_an_interrupted_run_keeps_finished_splits_and_is_continued(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    whole = run(tmp_path / "whole")
+    summary = run(out, on_epoch=crash_in(1, KeyboardInterrupt()))
+    assert summary["interrupted"]
+    metrics = json.loads((out / "metrics.json").read_text())
+    # the split that was cut short is trained anew next time
+    assert list(metrics["splits"]) == ["0"]
+    assert "test_accuracy" not in metrics
+    assert without_times(run(out)) == without_times(whole)
+
+
+def test_a_crash_in_the_first_split_leaves_nothing_in_the_way(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(ZeroDivisionError):
+        run(out, on_epoch=crash_in(0, ZeroDivisionError()))
+    assert not out.exists()
+    assert run(out)["splits"] == [0, 1, 2]
+
+
+def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
+    first, heard = run(tmp_path, (0,)), []
+    again = run(tmp_path, (0,), on_epoch=lambda split, epoch: heard.append(split))
+    assert heard == []
+    assert without_times(again) == without_times(first)
+    more = run(tmp_path, (0, 1), on_epoch=lambda split, epoch: heard.append(split))
+    assert set(heard) == {1}
+    assert more["test_accuracy"]["values"][:1] == first["test_accuracy"]["values"]
+
+
+def test_another_configuration_is_refused(tmp_path: Path) -> None:
+    run(tmp_path, (0,))
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(RunError) as caught:
+        train_splits(graph(), "herofilter", SMALL.replace(seed=1), (0,), "small", tmp_path)
+    assert str(caught.value) == (
+        f"{tmp_path} must hold the same run to be continued, but its configuration differs; "
+        "give another --out"
+    )
+    with pytest.raises(RunError, match="configuration differs"):
+        train_splits(graph(), "mlp", SMALL, (0,), "small", tmp_path)
+    with pytest.raises(RunError, match="configuration differs"):
+        train_splits(graph(), "herofilter", SMALL, (0,), "other", tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(RunError) as caught:
+        run(tmp_path)
+    assert str(caught.value) == (
+        f"the run folder must be new, empty or a run to continue (got {tmp_path}); "
+        "give another --out"
+    )
+    with pytest.raises(RunError, match="must be new, empty or a run"):
+        run(tmp_path / "thesis.tex")
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize("name", ["weights.safetensors", "metrics.json", "history.json"])
+def test_a_damaged_file_is_told(tmp_path: Path, name: str) -> None:
+    run(tmp_path, (0,))
+    path = tmp_path / name
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(RunError) as caught:
+        run(tmp_path)
+    text = str(caught.value)
+    assert text.startswith(f"{tmp_path} must hold a readable run to be continued (")
+    assert text.endswith("; give another --out")
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("weights.safetensors", ""),
+        ("metrics.json", "[]"),
+        ("config.yaml", "{"),
+    ],
+)
+def test_a_file_of_another_kind_is_told(tmp_path: Path, name: str, text: str) -> None:
+    run(tmp_path, (0,))
+    (tmp_path / name).write_text(text)
+    with pytest.raises(RunError, match="must hold a readable run") as caught:
+        run(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["weights.safetensors", "history.json"])
+def test_an_absent_file_is_told(tmp_path: Path, name: str) -> None:
+    run(tmp_path, (0,))
+    (tmp_path / name).unlink()
+    with pytest.raises(RunError, match=f"readable run to be continued .*{name}"):
+        run(tmp_path)
