@@ -102,7 +102,7 @@ def train(
     name = Path(graph).stem if graph.endswith(".npz") else graph
     out = out or _new_folder(Path("runs"), f"{name}-{model}-{time.strftime('%Y%m%d-%H%M%S')}")
     with progress_bar() as progress:
-        task = progress.add_task(f"{model} on {name}", total=len(chosen) * config.train.epochs)
+        task = progress.add_task(f"{name}: preparing", total=len(chosen) * config.train.epochs)
 
         def on_epoch(split: int, epoch: herofilter.training.Epoch) -> None:
             progress.update(

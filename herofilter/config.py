@@ -128,7 +128,7 @@ class TrainConfig:
         patience: epochs without improvement before training stops.
         monitor: validation ``accuracy`` (ties: lower loss) or ``loss``.
         refresh_every: epochs between two choices of patch members.
-        batch_size: nodes per step; 0 takes all at once.
+        batch_size: nodes per step; 0 takes all at once up to 20 000 training nodes, else 2048.
         class_weights: weigh classes inversely to their frequency.
         feature_scaling: ``rows`` makes each row of features sum to one.
         seed: of weights, dropout and batches.

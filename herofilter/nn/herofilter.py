@@ -12,6 +12,7 @@ from herofilter.nn.head import Head
 from herofilter.nn.mixer import MixerBlock
 from herofilter.nn.stem import Stem
 from herofilter.patchers import Patches, Slot, SpectralPatcher
+from herofilter.spectral import check_memory
 
 _CHUNK_BYTES = 2**21
 
@@ -130,6 +131,8 @@ class HeroFilter(NodeClassifier):
                 f"{self.patcher.num_nodes} nodes (got {data.num_nodes}); make new patches for it"
             )
         patches = self.patches(nodes)
+        if self.stem is None and torch.is_grad_enabled():
+            self._check_memory(patches.index.numel(), data.num_features)
         hidden, index = self._tokens(data.x, patches.index)
         scale = normalise_scores(patches, self.config.score_norm)
         summary = None
@@ -158,6 +161,15 @@ class HeroFilter(NodeClassifier):
             return (dense if needed is None else dense[needed]), index
         hidden: Tensor = self.stem(x, needed)
         return hidden, index
+
+    def _check_memory(self, num_tokens: int, channels: int) -> None:
+        # each block keeps about six tensors of the size of the tokens for the way back
+        copies = 2 + 6 * len(self.blocks)
+        check_memory(
+            4 * copies * num_tokens * channels,
+            f"training on raw features of {num_tokens} tokens",
+            "set batch_size, a smaller patch_size, or stem=true",
+        )
 
     def _mix(self, hidden: Tensor, index: Tensor, scale: Tensor, summary: Tensor | None) -> Tensor:
         # [b, p] -> [p, b, h]

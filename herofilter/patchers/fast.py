@@ -12,6 +12,7 @@ from herofilter.patchers.patches import Patches, Slot
 from herofilter.patchers.push import push_top
 from herofilter.patchers.series import BLOCK_BYTES, num_steps, series_top
 from herofilter.spectral.adjacency import DIRECTED_RULES, adjacency, normalise
+from herofilter.spectral.memory import check_memory
 
 METHODS = ("auto", "series", "push")
 EGO_RULES = ("first", "ranked")
@@ -95,6 +96,11 @@ class FastPatcher:
                 f"nodes must be between 0 and {n - 1} "
                 f"(got {int(nodes.min())} to {int(nodes.max())})"
             )
+        check_memory(
+            self.memory(n, int(data.edge_index.size(1))),
+            f"patches of {n} nodes",
+            "use a smaller patch_size",
+        )
         matrix = adjacency(
             data.edge_index,
             n,

@@ -21,6 +21,8 @@ from herofilter.training.stopping import EarlyStopping
 from herofilter.training.threads import threads_for
 
 EVAL_BATCH = 65536
+WHOLE_UP_TO = 20_000
+LARGE_BATCH = 2048
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,8 @@ def predict_logits(model: NodeClassifier, data: Data, nodes: Tensor | None = Non
     """Return logits of ``nodes`` (all when None), with features treated as in training."""
     if nodes is None:
         nodes = torch.arange(int(data.num_nodes or 0))
-    return _logits(model, prepare_features(data, model.feature_scaling), nodes)
+    with threads_for(int(data.num_nodes or 0)):
+        return _logits(model, prepare_features(data, model.feature_scaling), nodes)
 
 
 def evaluate(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:
@@ -175,7 +178,9 @@ def _optimizer(model: NodeClassifier, config: TrainConfig) -> torch.optim.Optimi
 
 
 def _batches(nodes: Tensor, batch_size: int, generator: torch.Generator) -> Iterator[Tensor]:
-    if not batch_size or batch_size >= nodes.numel():
+    if not batch_size:
+        batch_size = nodes.numel() if nodes.numel() <= WHOLE_UP_TO else LARGE_BATCH
+    if batch_size >= nodes.numel():
         yield nodes
         return
     shuffled = nodes[torch.randperm(nodes.numel(), generator=generator)]

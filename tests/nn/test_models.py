@@ -6,7 +6,7 @@ from torch_geometric.data import Data
 
 from herofilter.config import Config, paper_config
 from herofilter.data import csbm, select_split
-from herofilter.errors import ConfigError, GraphError
+from herofilter.errors import ConfigError, GraphError, OutOfMemoryError
 from herofilter.nn import HeroFilter, find_model, list_models, register_model
 from herofilter.patchers import FastPatcher, SpectralPatcher
 from herofilter.training import prepare, seeded, train
@@ -157,3 +157,12 @@ def test_gcn_equals_the_dense_formula() -> None:
     first, second = model.convs
     hidden = (matrix @ first.lin(data.x) + first.bias).relu()
     torch.testing.assert_close(model(data), matrix @ second.lin(hidden) + second.bias)
+
+
+def test_raw_features_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, data = build("herofilter", AWKWARD["plain"](), paper_config().replace(patch_size=4))
+    monkeypatch.setattr("herofilter.spectral.memory.free_memory", lambda: 1000)
+    with pytest.raises(
+        OutOfMemoryError, match="set batch_size, a smaller patch_size, or stem=true"
+    ):
+        model(data)
