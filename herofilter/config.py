@@ -122,7 +122,7 @@ class TrainConfig:
 
     Args:
         lr: learning rate of everything but the filter.
-        weight_decay: of everything but the filter.
+        weight_decay: of everything but the filter and learned node vectors.
         filter_lr: learning rate of the filter weights.
         epochs: at most so many.
         patience: epochs without improvement before training stops.

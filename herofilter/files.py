@@ -37,12 +37,12 @@ def atomic_path(path: Path) -> Iterator[Path]:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.close(handle)
     scratch = Path(name)
-    # mkstemp makes private files; results are to be read as any other file of the user
-    mask = os.umask(0)
-    os.umask(mask)
-    scratch.chmod(0o666 & ~mask)
     try:
         yield scratch
+        # scratch files are private; a result is to be read as any other file of the user
+        mask = os.umask(0)
+        os.umask(mask)
+        scratch.chmod(0o666 & ~mask)
         os.replace(scratch, path)
     finally:
         scratch.unlink(missing_ok=True)

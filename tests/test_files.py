@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -32,3 +33,13 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
         scratch.write_text("half \ud800", encoding="utf-8")
     assert "old" in path.read_text()
     assert [p.name for p in tmp_path.iterdir()] == ["file.json"]
+
+
+def test_files_are_as_public_as_the_user_wants(tmp_path: Path) -> None:
+    mask = os.umask(0o022)
+    try:
+        write_json(tmp_path / "a.json", {})
+        save_tensors(tmp_path / "b.safetensors", {"a": torch.ones(1)})
+    finally:
+        os.umask(mask)
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o644}

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 class NodeClassifier(nn.Module, ABC):
     """A model that gives raw logits for the nodes of a graph.
 
-    The trainer asks nothing more of a model than these five methods; a model without a
+    The trainer asks nothing more of a model than these methods; a model without a
     learned filter or patches overrides only the first two. ``feature_scaling`` is how the
     features that it was trained on were scaled.
     """
@@ -32,9 +32,13 @@ class NodeClassifier(nn.Module, ABC):
     def refresh(self) -> None:
         """Choose patches anew with the filter as it is now."""
 
+    def embedding_parameters(self) -> list[nn.Parameter]:
+        """Return learned vectors of nodes: decay would shrink those that no batch has touched."""
+        return [layer.weight for layer in self.modules() if isinstance(layer, nn.Embedding)]
+
     def other_parameters(self) -> list[nn.Parameter]:
-        """Return all parameters but the filter's."""
-        own = {id(parameter) for parameter in self.filter_parameters()}
+        """Return all parameters but the filter's and the embeddings."""
+        own = {id(entry) for entry in (*self.filter_parameters(), *self.embedding_parameters())}
         return [parameter for parameter in self.parameters() if id(parameter) not in own]
 
 

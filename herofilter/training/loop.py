@@ -171,6 +171,7 @@ def _epochs(
 def _optimizer(model: NodeClassifier, config: TrainConfig) -> torch.optim.Optimizer:
     groups = [
         {"params": model.other_parameters(), "weight_decay": config.weight_decay},
+        {"params": model.embedding_parameters(), "weight_decay": 0.0},
         {"params": model.filter_parameters(), "weight_decay": 0.0, "lr": config.filter_lr},
     ]
     kept = [group for group in groups if group["params"]]
