@@ -34,7 +34,8 @@ class NodeClassifier(nn.Module, ABC):
 
     def embedding_parameters(self) -> list[nn.Parameter]:
         """Return learned vectors of nodes: decay would shrink those that no batch has touched."""
-        return [layer.weight for layer in self.modules() if isinstance(layer, nn.Embedding)]
+        layers = (layer for layer in self.modules() if isinstance(layer, nn.Embedding))
+        return [parameter for layer in layers for parameter in layer.parameters()]
 
     def other_parameters(self) -> list[nn.Parameter]:
         """Return all parameters but the filter's and the embeddings."""

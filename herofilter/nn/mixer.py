@@ -34,30 +34,36 @@ class PatchNorm(nn.Module):
         return (tokens - mean) * (variance + self.eps).rsqrt() * self.weight + self.bias
 
 
-class PatchMLP(nn.Module):
-    """Two layers along the patch axis, the same for every feature.
+class TwoLayers(nn.Module):
+    """Two linear layers with a ReLU and dropout between them.
 
     Args:
-        patch_size: number of positions p.
-        hidden_size: positions between the two layers.
+        size: width of input and output.
+        hidden_size: width between the two layers.
         dropout: between the two layers.
-
-    Shapes:
-        - input and output: ``[p, b, h]``
     """
 
-    def __init__(self, patch_size: int, hidden_size: int, dropout: float) -> None:
+    def __init__(self, size: int, hidden_size: int, dropout: float) -> None:
         super().__init__()
-        self.first = nn.Linear(patch_size, hidden_size)
+        self.first = nn.Linear(size, hidden_size)
         self.dropout = Dropout(dropout)
-        self.second = nn.Linear(hidden_size, patch_size)
+        self.second = nn.Linear(hidden_size, size)
 
     def reset_parameters(self, zero_last: bool) -> None:
+        """Draw both layers anew; with ``zero_last`` the second one starts at zero."""
         self.first.reset_parameters()
         self.second.reset_parameters()
         if zero_last:
             nn.init.zeros_(self.second.weight)
             nn.init.zeros_(self.second.bias)
+
+
+class PatchMLP(TwoLayers):
+    """Two layers along the patch axis, the same for every feature.
+
+    Shapes:
+        - input and output: ``[p, b, h]``
+    """
 
     def forward(self, tokens: Tensor) -> Tensor:
         # [p, b, h] -> [p, b·h]: a patch layer is then one product, without a transpose
@@ -68,30 +74,12 @@ class PatchMLP(nn.Module):
         return out.view_as(tokens)
 
 
-class FeatureMLP(nn.Module):
+class FeatureMLP(TwoLayers):
     """Two layers along the feature axis, the same for every position.
-
-    Args:
-        channels: width h of a token.
-        hidden_channels: width between the two layers.
-        dropout: between the two layers.
 
     Shapes:
         - input and output: ``[p, b, h]``
     """
-
-    def __init__(self, channels: int, hidden_channels: int, dropout: float) -> None:
-        super().__init__()
-        self.first = nn.Linear(channels, hidden_channels)
-        self.dropout = Dropout(dropout)
-        self.second = nn.Linear(hidden_channels, channels)
-
-    def reset_parameters(self, zero_last: bool) -> None:
-        self.first.reset_parameters()
-        self.second.reset_parameters()
-        if zero_last:
-            nn.init.zeros_(self.second.weight)
-            nn.init.zeros_(self.second.bias)
 
     def forward(self, tokens: Tensor) -> Tensor:
         out: Tensor = self.second(self.dropout(self.first(tokens).relu()))
@@ -150,7 +138,7 @@ class MixerBlock(nn.Module):
 
     def reset_parameters(self) -> None:
         for layer in self.layers:
-            if isinstance(layer, (PatchMLP, FeatureMLP)):
+            if isinstance(layer, TwoLayers):
                 layer.reset_parameters(zero_last=self.residual)
             elif isinstance(layer, (PatchNorm, nn.LayerNorm)):
                 layer.reset_parameters()

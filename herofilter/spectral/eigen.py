@@ -11,6 +11,7 @@ from torch import Tensor
 from herofilter.errors import ConfigError, GraphError
 from herofilter.spectral.memory import check_memory, format_bytes, free_memory
 from herofilter.spectral.subspace import TOLERANCE, Extremes, guard_vectors, largest_eigenpairs
+from herofilter.threads import one_thread
 
 _SMALL = 1500
 _ROUNDING = 1e-6
@@ -56,7 +57,9 @@ def eigen_decompose(matrix: sp.csr_array, num_eigenpairs: int | None = None) -> 
         if not _is_dense(order, kept)
         else f"use the fast patcher or num_eigenpairs={min(512, max(1, order // 8))}",
     )
-    found = _dense(matrix) if _is_dense(order, kept) else _extremes(matrix, kept)
+    # vectors of a repeated eigenvalue are free to turn, and turn with the number of threads
+    with one_thread():
+        found = _dense(matrix) if _is_dense(order, kept) else _extremes(matrix, kept)
     return _tidy(found.values, found.vectors, kept)
 
 

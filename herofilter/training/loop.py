@@ -14,11 +14,11 @@ from herofilter.data import check_graph
 from herofilter.errors import RunError
 from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.dropout import set_generator
+from herofilter.threads import is_small, one_thread
 from herofilter.training.metrics import Score, class_weights, score
 from herofilter.training.prepare import prepare_features
 from herofilter.training.seeding import seeded
 from herofilter.training.stopping import EarlyStopping
-from herofilter.training.threads import threads_for
 
 EVAL_BATCH = 65536
 WHOLE_UP_TO = 20_000
@@ -80,7 +80,7 @@ def train(
     stopping = EarlyStopping(config.monitor, config.patience)
     history: list[Epoch] = []
     interrupted = False
-    with seeded(config.seed) as generator, threads_for(int(data.num_nodes or 0)):
+    with seeded(config.seed) as generator, one_thread(is_small(int(data.num_nodes or 0))):
         set_generator(model, generator)
         try:
             for epoch in _epochs(model, data, config, stopping, generator):
@@ -113,7 +113,7 @@ def predict_logits(model: NodeClassifier, data: Data, nodes: Tensor | None = Non
     """Return logits of ``nodes`` (all when None), with features treated as in training."""
     if nodes is None:
         nodes = torch.arange(int(data.num_nodes or 0))
-    with threads_for(int(data.num_nodes or 0)):
+    with one_thread(is_small(int(data.num_nodes or 0))):
         return _logits(model, prepare_features(data, model.feature_scaling), nodes)
 
 

@@ -169,3 +169,20 @@ def test_impossible_matrices_are_refused(matrix, message):
 def test_number_of_eigenpairs_is_checked():
     with pytest.raises(ConfigError, match="num_eigenpairs must be at least 1"):
         eigen_decompose(random_matrix(5, 5), 0)
+
+
+def test_threads_change_nothing():
+    # a star repeats its inner eigenvalue, so its vectors are free to turn
+    leaves = torch.arange(1, 300)
+    matrix = normalised_adjacency(torch.stack([torch.zeros_like(leaves), leaves]), 300)
+    before = torch.get_num_threads()
+    found = []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            found.append(eigen_decompose(matrix))
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert torch.equal(found[0].vectors, found[1].vectors)
+    assert torch.equal(found[0].eigenvalues, found[1].eigenvalues)

@@ -6,11 +6,20 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from herofilter.config import TrainConfig
+from herofilter.config import Config, TrainConfig
+from herofilter.data import csbm
 from herofilter.errors import GraphError, RunError
-from herofilter.nn import HeroFilter, NodeClassifier
+from herofilter.nn import HeroFilter, NodeClassifier, find_model
 from herofilter.nn.dropout import Dropout
-from herofilter.training import Epoch, TrainResult, evaluate, predict_logits, seeded, train
+from herofilter.training import (
+    Epoch,
+    TrainResult,
+    evaluate,
+    predict_logits,
+    prepare,
+    seeded,
+    train,
+)
 from herofilter.training.loop import _optimizer
 from herofilter.training.metrics import class_weights
 from tests.training.graphs import Linear, copies, graph, hero, linear, one_split
@@ -163,7 +172,7 @@ def test_repeats_are_the_same_to_the_bit(
     threads: int, batch_size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # or a graph as small as this one would get one thread only
-    monkeypatch.setattr("herofilter.training.threads.SMALL", 0)
+    monkeypatch.setattr("herofilter.threads.SMALL", 0)
     before = torch.get_num_threads()
     data = one_split()
     config = TrainConfig(epochs=4, refresh_every=2, batch_size=batch_size)
@@ -211,7 +220,7 @@ def test_the_graph_is_left_alone() -> None:
 def test_a_small_graph_gets_one_thread(
     small: int, inside: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("herofilter.training.threads.SMALL", small)
+    monkeypatch.setattr("herofilter.threads.SMALL", small)
     before, seen = torch.get_num_threads(), []
     try:
         torch.set_num_threads(2)
@@ -393,3 +402,13 @@ def test_predicting_scales_features_as_training_did() -> None:
     data, model = one_split(), linear()
     result = train(model, data, TrainConfig(epochs=3, feature_scaling="rows"))
     assert evaluate(model, data, data.test_mask.nonzero().view(-1)) == result.test
+
+
+def test_embeddings_do_not_decay() -> None:
+    data = prepare(csbm(num_nodes=60, num_classes=3, num_features=0, seed=0), Config())
+    model = find_model("mlp").build(data, Config())
+    groups = _optimizer(model, TrainConfig(weight_decay=0.1)).param_groups
+    decay = {id(p): group["weight_decay"] for group in groups for p in group["params"]}
+    assert len(decay) == len(list(model.parameters()))
+    assert decay[id(model.stem.embedding.weight)] == 0.0
+    assert decay[id(model.stem.linear.weight)] == 0.1
