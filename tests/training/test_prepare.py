@@ -115,11 +115,13 @@ def test_other_floating_types_train(dtype: torch.dtype) -> None:
     data = one_split()
     model = hero(data)
     data.x = data.x.to(dtype)
-    train(model, data, SMALL.train)
+    assert len(train(model, data, SMALL.train).history) == SMALL.train.epochs
+    assert data.x.dtype == dtype
 
 
 def test_other_integer_labels_train() -> None:
     data = one_split()
     model = hero(data)
     data.y = data.y.int()
-    train(model, data, SMALL.train)
+    assert len(train(model, data, SMALL.train).history) == SMALL.train.epochs
+    assert data.y.dtype == torch.int32
