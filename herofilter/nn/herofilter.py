@@ -58,6 +58,11 @@ class HeroFilter(NodeClassifier):
         num_embeddings: int = 0,
     ) -> None:
         super().__init__()
+        if isinstance(patcher, Patches) and patcher.num_rows != patcher.num_nodes:
+            raise GraphError(
+                f"patches must have a row for each of the {patcher.num_nodes} nodes "
+                f"(got {patcher.num_rows} rows); make them without naming nodes"
+            )
         config = config or ModelConfig()
         self.config = config
         self.patcher = patcher

@@ -141,6 +141,12 @@ def test_another_graph_is_refused() -> None:
         model(AWKWARD["tiny"]())
 
 
+def test_patches_of_some_nodes_are_refused() -> None:
+    patches = FastPatcher(patch_size=4)(AWKWARD["plain"](), nodes=torch.tensor([2, 5]))
+    with pytest.raises(GraphError, match="for each of the 10 nodes \\(got 2 rows\\)"):
+        HeroFilter(4, 3, patcher=patches)
+
+
 def test_registry_teaches() -> None:
     with pytest.raises(ConfigError, match="did you mean 'gcn'"):
         find_model("gnc")
