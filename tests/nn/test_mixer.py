@@ -52,10 +52,15 @@ def test_patch_norm_is_layer_norm_of_the_transpose() -> None:
 def test_each_axis_can_be_switched_off(patch: bool, feature: bool, layers: int) -> None:
     block = MixerBlock(5, 4, residual=False, patch_mixing=patch, feature_mixing=feature).eval()
     assert len(block.layers) == layers
-    x = tokens().requires_grad_()
-    block(x)[0].sum().backward()
-    reaches_patch = bool((x.grad[1:] != 0).any())
-    assert reaches_patch == patch
+    x = tokens()
+    # a ReLU may silence one position, not all of them
+    reached = set()
+    for position in range(5):
+        moved = x.clone()
+        moved[position] += torch.randn(7, 4)
+        changed = (block(moved) != block(x)).any(dim=2).any(dim=1).nonzero().view(-1).tolist()
+        reached |= {other for other in changed if other != position}
+    assert bool(reached) == patch
 
 
 @pytest.mark.parametrize(
