@@ -3,5 +3,6 @@
 from herofilter.patchers.fast import FastPatcher
 from herofilter.patchers.patches import Patches, Slot
 from herofilter.patchers.spectral import SpectralPatcher
+from herofilter.patchers.summary import RelationSummary
 
-__all__ = ["FastPatcher", "Patches", "Slot", "SpectralPatcher"]
+__all__ = ["FastPatcher", "Patches", "RelationSummary", "Slot", "SpectralPatcher"]

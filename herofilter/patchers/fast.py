@@ -3,19 +3,25 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from herofilter.config import RELATIONS
 from herofilter.errors import ConfigError, GraphError, check_choice
 from herofilter.patchers.patches import Patches, Slot
 from herofilter.patchers.push import push_top
 from herofilter.patchers.series import BLOCK_BYTES, num_steps, series_top
+from herofilter.patchers.two_steps import two_steps_top
 from herofilter.spectral.adjacency import DIRECTED_RULES, adjacency, normalise
 from herofilter.spectral.memory import check_memory
 
 METHODS = ("auto", "series", "push")
 EGO_RULES = ("first", "ranked")
+BACKWARDS = ("in", "cocitation")
+TWO_STEPS = ("coreference", "cocitation")
 SERIES_WORK = 3e9
 
 
@@ -44,6 +50,11 @@ class FastPatcher:
         self_loops: give every node an edge to itself.
         directed: ``"symmetrise"`` forgets the direction of edges, ``"keep"`` follows it.
         ego: ``"first"`` puts the node itself in column 0, ``"ranked"`` lets it compete.
+        relations: what fills the patch, each with a slot of its own and an equal share of the
+            columns. ``out`` is the series above and ``in`` the same against the edges;
+            ``coreference`` are the largest entries of :math:`\mathbf{N}\mathbf{N}^\top`, nodes that
+            point to the same nodes, and ``cocitation`` those of :math:`\mathbf{N}^\top\mathbf{N}`,
+            nodes that the same nodes point to. Neither product is ever made.
 
     Example:
         >>> path = Data(edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]), num_nodes=4)
@@ -58,11 +69,19 @@ class FastPatcher:
     self_loops: bool = True
     directed: str = "symmetrise"
     ego: str = "first"
+    relations: tuple[str, ...] = ("out",)
 
     def __post_init__(self) -> None:
         check_choice("method", self.method, METHODS)
         check_choice("directed", self.directed, DIRECTED_RULES)
         check_choice("ego", self.ego, EGO_RULES)
+        for relation in self.relations:
+            check_choice("a relation", relation, RELATIONS)
+        if not self.relations or len(set(self.relations)) < len(self.relations):
+            raise ConfigError(
+                "relations must name at least one relation and none twice "
+                f"(got {','.join(self.relations) or 'none'})"
+            )
         if self.patch_size < 1:
             raise ConfigError(f"patch_size must be at least 1 (got {self.patch_size})")
         if not 0 <= self.c < 1:
@@ -108,14 +127,40 @@ class FastPatcher:
             self_loops=self.self_loops,
             directed=self.directed,
         )
-        settings = (self.patch_size, self.c, self.tolerance, self.ego == "first", progress)
-        if self._uses_series(n, matrix.nnz):
-            index, score = series_top(normalise(matrix), nodes.numpy(), *settings)
-        else:
-            index, score = push_top(matrix, nodes.numpy(), *settings)
-        return Patches(
-            torch.from_numpy(index), torch.from_numpy(score), nodes, self._slots(), num_nodes=n
-        )
+        ids = nodes.numpy()
+        parts = []
+        for number, (name, width) in enumerate(self._widths()):
+            report = None if progress is None else _share(progress, number, len(self._widths()))
+            index, score = self._relation(matrix, name, ids, width, report)
+            parts.append(
+                Patches(
+                    torch.from_numpy(index),
+                    torch.from_numpy(score),
+                    nodes,
+                    self._slots(name, width),
+                    num_nodes=n,
+                )
+            )
+        return Patches.join(parts, [name for name, _ in self._widths()])
+
+    def _relation(
+        self,
+        matrix: sp.csr_array,
+        relation: str,
+        nodes: np.ndarray,
+        patch_size: int,
+        progress: Callable[[int, int], None] | None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        ego_first = self.ego == "first"
+        if relation in BACKWARDS:
+            matrix = sp.csr_array(matrix.T)
+        if relation in TWO_STEPS:
+            normal = normalise(matrix)
+            return two_steps_top(normal, nodes, patch_size, self.tolerance, ego_first, progress)
+        settings = (patch_size, self.c, self.tolerance, ego_first, progress)
+        if self._uses_series(matrix.shape[0], matrix.nnz):
+            return series_top(normalise(matrix), nodes, *settings)
+        return push_top(matrix, nodes, *settings)
 
     def memory(self, num_nodes: int, num_edges: int) -> int:
         """Return about how many bytes a call needs at its peak, the patches included.
@@ -139,8 +184,21 @@ class FastPatcher:
         work = num_nodes * num_entries * max(1, num_steps(self.c, self.tolerance))
         return self.method == "series" or (self.method == "auto" and work <= SERIES_WORK)
 
-    def _slots(self) -> tuple[Slot, ...]:
+    def _widths(self) -> list[tuple[str, int]]:
+        """Return the relations that have room in the patch, and their columns with the ego's."""
+        ego = int(self.ego == "first")
+        share, rest = divmod(self.patch_size - ego, len(self.relations))
+        sizes = [share + int(number < rest) for number in range(len(self.relations))]
+        named = [(name, size + ego) for name, size in zip(self.relations, sizes, strict=True)]
+        return [entry for entry in named if entry[1] > ego] or named[:1]
+
+    def _slots(self, name: str, width: int) -> tuple[Slot, ...]:
         if self.ego == "ranked":
-            return (Slot("patch", 0, self.patch_size),)
-        slots = (Slot("ego", 0, 1), Slot("patch", 1, self.patch_size))
-        return slots[: min(2, self.patch_size)]
+            return (Slot(name, 0, width),)
+        return (Slot("ego", 0, 1), Slot(name, 1, width))[: min(2, width)]
+
+
+def _share(
+    progress: Callable[[int, int], None], number: int, count: int
+) -> Callable[[int, int], None]:
+    return lambda done, total: progress(number * total + done, count * total)

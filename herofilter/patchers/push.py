@@ -209,28 +209,54 @@ def push_top(
     """
     graph = rescale(adjacency)
     sources = nodes.astype(graph.indices.dtype)
-    index = np.full((sources.size, patch_size), -1, dtype=np.int64)
-    score = np.zeros((sources.size, patch_size), dtype=np.float32)
+
+    def space() -> tuple[np.ndarray, ...]:
+        return workspace(graph, eps)
+
+    def fill(rows: slice, space: tuple[np.ndarray, ...], index: Any, score: Any) -> None:
+        push_rows(*graph, sources[rows], c, eps, ego_first, *space, index, score)
+
+    return fill_rows(sources.size, patch_size, space, fill, progress)
+
+
+def fill_rows(
+    num_rows: int,
+    patch_size: int,
+    space: Callable[[], tuple[np.ndarray, ...]],
+    fill: Callable[[slice, tuple[np.ndarray, ...], Any, Any], None],
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return index and score, filled chunk by chunk on ``torch.get_num_threads()`` threads.
+
+    Args:
+        num_rows: how many rows there are.
+        patch_size: their width.
+        space: makes the arrays that one thread works in.
+        fill: given a slice of rows and such arrays, fills the rows' index and score.
+        progress: called with rows done and rows in all.
+    """
+    index = np.full((num_rows, patch_size), -1, dtype=np.int64)
+    score = np.zeros((num_rows, patch_size), dtype=np.float32)
     # threads of our own: numba's are killed by fork, and its fallback pool by concurrent callers
-    threads = max(1, min(torch.get_num_threads(), -(-sources.size // CHUNK)))
+    threads = max(1, min(torch.get_num_threads(), -(-num_rows // CHUNK)))
     spaces: SimpleQueue[tuple[np.ndarray, ...]] = SimpleQueue()
     for _ in range(threads):
-        spaces.put(workspace(graph, eps))
+        spaces.put(space())
 
-    def fill(start: int) -> int:
-        space = spaces.get()
+    def chunk(start: int) -> int:
+        own = spaces.get()
         rows = slice(start, start + CHUNK)
         try:
-            push_rows(*graph, sources[rows], c, eps, ego_first, *space, index[rows], score[rows])
+            fill(rows, own, index[rows], score[rows])
         finally:
-            spaces.put(space)
-        return min(start + CHUNK, sources.size)
+            spaces.put(own)
+        return min(start + CHUNK, num_rows)
 
     with ThreadPoolExecutor(threads) as pool:
         try:
-            for done in pool.map(fill, range(0, sources.size, CHUNK)):
+            for done in pool.map(chunk, range(0, num_rows, CHUNK)):
                 if progress is not None:
-                    progress(done, sources.size)
+                    progress(done, num_rows)
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise

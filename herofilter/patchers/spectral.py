@@ -1,23 +1,29 @@
 """The learned patcher: node pairs scored by a spectral filter that training adapts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from herofilter.errors import ConfigError, check_choice
-from herofilter.patchers.patches import Patches, Slot
+from herofilter.patchers.patches import EGO, Patches, Slot
 from herofilter.spectral import (
+    DIRECTED_RULES,
     AdaptiveFilter,
     Filter,
+    PolynomialFilter,
     cached_eigenbasis,
+    cached_singular_basis,
     dense_scores,
     normalised_adjacency,
     sampled_scores,
     top_p,
 )
 
+SIDES = ("out", "in")
+SELECTIONS = ("top", "signed")
 _BLOCK_BYTES = 256 * 2**20
 
 
@@ -31,6 +37,20 @@ class SpectralPatcher(nn.Module):
     its own slots. Scores are ranked with their sign; a score that is zero up to rounding is never
     chosen, so a row may end in padding.
 
+    With directions kept, :math:`\mathbf{N} = \mathbf{D}_{out}^{-1/2} \mathbf{A}
+    \mathbf{D}_{in}^{-1/2} = \mathbf{U} \mathbf{\Sigma} \mathbf{V}^\top`, and g splits into its
+    even powers, which go out and come back, and its odd ones, which cross. On the side ``out``
+
+    .. math::
+        \mathbf{R} = \mathbf{U} g_{even}(\mathbf{\Sigma}) \mathbf{U}^\top
+        + \mathbf{U} g_{odd}(\mathbf{\Sigma}) \mathbf{V}^\top,
+
+    and on the side ``in`` U and V change places. The start ``hop1`` then takes the nodes a node
+    points to (out) or those that point to it (in), and ``hop2`` those that point to the same
+    nodes (out) or that the same nodes point to (in): exactly with the activation ``identity``,
+    while a bent σ adds a little of longer walks. On a symmetric graph, with an odd σ and weights
+    alike at ±λ, both sides are the paper's R.
+
     Args:
         data: the graph.
         patch_size: p, the node itself included.
@@ -38,15 +58,26 @@ class SpectralPatcher(nn.Module):
         num_eigenpairs: keep so many eigenvalues of largest modulus; None keeps all.
         self_loops: whether Ã has self-loops.
         ego: ``first`` puts the node itself into slot 0; ``ranked`` lets it compete.
+        directed: ``symmetrise``, or ``keep`` to follow directions, for polynomial filters only
+            (others have g(0) ≠ 0, which needs the null space that the basis leaves out).
+        sides: with ``keep``, ``out`` or ``in`` for each filter; by default all ``out``.
+        selection: ``top`` fills a slot with the largest scores, ``signed`` its first half,
+            rounded up, with the largest positive and the rest with the most negative ones.
+        names: of the filters' slots; by default ``filter-0``, ``filter-1``, …
 
     Example:
         >>> from herofilter.data import csbm
         >>> patcher = SpectralPatcher(csbm(num_nodes=100), patch_size=8)
         >>> patcher().index.shape
         torch.Size([100, 8])
+        >>> chain = Data(edge_index=torch.tensor([[0, 1], [1, 2]]), num_nodes=3)
+        >>> hop = AdaptiveFilter(activation="identity", start="hop1")
+        >>> SpectralPatcher(chain, 2, hop, directed="keep", sides=["in"])().index.tolist()
+        [[0, -1], [1, 0], [2, 1]]
     """
 
     vectors: Tensor
+    right: Tensor | None
     eigenvalues: Tensor
     index: Tensor
 
@@ -58,9 +89,15 @@ class SpectralPatcher(nn.Module):
         num_eigenpairs: int | None = None,
         self_loops: bool = True,
         ego: str = "first",
+        directed: str = "symmetrise",
+        sides: Sequence[str] | None = None,
+        selection: str = "top",
+        names: Sequence[str] | None = None,
     ) -> None:
         super().__init__()
         check_choice("ego", ego, ("first", "ranked"))
+        check_choice("directed", directed, DIRECTED_RULES)
+        check_choice("selection", selection, SELECTIONS)
         n = int(data.num_nodes or 0)
         if not 1 <= patch_size <= n:
             raise ConfigError(
@@ -72,13 +109,27 @@ class SpectralPatcher(nn.Module):
         self.filters = tuple(filters) if isinstance(filters, Sequence) else (filters,)
         self.patch_size = patch_size
         self.ego_first = ego == "first"
+        self.signed = selection == "signed"
+        self.sides = self._check_sides(sides, directed)
+        self.names = self._check_names(names)
         self.slots = self._make_slots()
         matrix = normalised_adjacency(
-            data.edge_index, n, data.get("edge_weight"), self_loops=self_loops
+            data.edge_index,
+            n,
+            data.get("edge_weight"),
+            self_loops=self_loops,
+            directed=directed,
         )
-        basis = cached_eigenbasis(matrix, num_eigenpairs)
-        self.register_buffer("vectors", basis.vectors, persistent=False)
-        self.register_buffer("eigenvalues", basis.eigenvalues, persistent=False)
+        right = None
+        if directed == "keep":
+            pairs = cached_singular_basis(matrix, num_eigenpairs)
+            vectors, right, values = pairs.left, pairs.right, pairs.values
+        else:
+            basis = cached_eigenbasis(matrix, num_eigenpairs)
+            vectors, values = basis.vectors, basis.eigenvalues
+        self.register_buffer("vectors", vectors, persistent=False)
+        self.register_buffer("right", right, persistent=False)
+        self.register_buffer("eigenvalues", values, persistent=False)
         self.register_buffer("index", torch.full((n, patch_size), -1), persistent=True)
         self.weights = nn.ParameterList(
             nn.Parameter(kind.initial_weights(self.eigenvalues)) for kind in self.filters
@@ -90,6 +141,11 @@ class SpectralPatcher(nn.Module):
         """The number of nodes of the graph."""
         return self.index.size(0)
 
+    @property
+    def num_summaries(self) -> int:
+        """The number of filters, each of which gives a summary."""
+        return len(self.filters)
+
     def reset_parameters(self) -> None:
         """Put every filter back to its start and choose the patches anew."""
         with torch.no_grad():
@@ -98,7 +154,7 @@ class SpectralPatcher(nn.Module):
         self.refresh()
 
     def responses(self) -> list[Tensor]:
-        """Return each filter's response on the graph's own eigenvalues."""
+        """Return each filter's response on the graph's own eigenvalues, or singular values."""
         return [
             kind.response(self.eigenvalues, weight)
             for kind, weight in zip(self.filters, self.weights, strict=True)
@@ -111,13 +167,20 @@ class SpectralPatcher(nn.Module):
         if self.ego_first:
             self.index[:, 0] = torch.arange(n)
         rows = max(1, _BLOCK_BYTES // (4 * n))
-        for slot, response in self._filled():
+        bases = self._bases()
+        for slot, side, parts in self._filled():
             for start in range(0, n, rows):
                 nodes = torch.arange(start, min(start + rows, n))
-                scores = _rounded(dense_scores(self.vectors, response, nodes))
+                scores = _rounded(
+                    _total(
+                        dense_scores(bases[side], part, nodes, right=bases[other])
+                        for other, part in parts
+                    )
+                )
                 if self.ego_first:
                     scores[torch.arange(nodes.numel()), nodes] = -torch.inf
-                score, index = top_p(scores, slot.stop - slot.start)
+                choose = _both_ends if self.signed else top_p
+                score, index = choose(scores, slot.stop - slot.start)
                 index[torch.isinf(score)] = -1
                 self.index[nodes, slot.start : slot.stop] = index
 
@@ -125,13 +188,19 @@ class SpectralPatcher(nn.Module):
         """Return the patches of ``nodes`` with scores that carry gradients."""
         rows = torch.arange(self.num_nodes) if nodes is None else nodes
         index = self.index[rows]
-        parts = [torch.ones(rows.numel(), 1)] if self.ego_first else []
-        for slot, response in self._filled():
+        scores = [torch.ones(rows.numel(), 1)] if self.ego_first else []
+        bases = self._bases()
+        for slot, side, parts in self._filled():
             chosen = index[:, slot.start : slot.stop].contiguous()
-            parts.append(sampled_scores(self.vectors, response, rows, chosen))
+            scores.append(
+                _total(
+                    sampled_scores(bases[side], part, rows, chosen, right=bases[other])
+                    for other, part in parts
+                )
+            )
         return Patches(
             index=index,
-            score=torch.cat(parts, dim=1),
+            score=torch.cat(scores, dim=1),
             nodes=rows,
             slots=self.slots,
             num_nodes=self.num_nodes,
@@ -140,35 +209,87 @@ class SpectralPatcher(nn.Module):
     def summarise(self, hidden: Tensor, nodes: Tensor | None = None) -> Tensor:
         r"""Return the full response :math:`\mathbf{R}\mathbf{H}` of each filter at ``nodes``.
 
-        The response is scaled to a largest modulus of one, so that filters are comparable.
+        The response is scaled to a largest modulus of one, so that filters are comparable; with
+        directions kept, by the bound :math:`|g_{even}| + |g_{odd}|` of it.
 
         Shapes:
             - **hidden**: [n, h], of all nodes
             - **returns**: [number of filters, b, h]
         """
-        spectrum = self.vectors.t() @ hidden
-        left = self.vectors if nodes is None else self.vectors[nodes]
-        parts = []
-        for response in self.responses():
-            scale = response.abs().amax().clamp(min=1e-12)
-            parts.append(left @ (spectrum * (response / scale).unsqueeze(1)))
-        return torch.stack(parts)
+        bases = self._bases()
+        spectra = {side: basis.t() @ hidden for side, basis in bases.items()}
+        summaries = []
+        for side, parts in zip(self.sides, self._parts(), strict=True):
+            left = bases[side] if nodes is None else bases[side][nodes]
+            bound = _total(part.abs() for _, part in parts)
+            # a graph without edges or loops has no singular values
+            scale = bound.amax().clamp(min=1e-12) if bound.numel() else 1
+            mixed = _total(spectra[other] * (part / scale).unsqueeze(1) for other, part in parts)
+            summaries.append(left @ mixed)
+        return torch.stack(summaries)
 
-    def _filled(self) -> Iterator[tuple[Slot, Tensor]]:
-        """Yield the slot and the response of each filter that has room in the patch."""
+    def _bases(self) -> dict[str, Tensor]:
+        """Return the vectors of each side; without directions there is one."""
+        return (
+            {"out": self.vectors} if self.right is None else {"out": self.vectors, "in": self.right}
+        )
+
+    def _parts(self) -> Iterator[list[tuple[str, Tensor]]]:
+        """Yield the parts of each filter's response, each with the side on which it ends."""
+        if self.right is None:
+            yield from ([("out", response)] for response in self.responses())
+            return
+        for kind, weight, side in zip(self.filters, self.weights, self.sides, strict=True):
+            even, odd = kind.parts(self.eigenvalues, weight)
+            yield [(side, even), ("in" if side == "out" else "out", odd)]
+
+    def _filled(self) -> Iterator[tuple[Slot, str, list[tuple[str, Tensor]]]]:
+        """Yield slot, side and parts of each filter that has room in the patch."""
         slots = {slot.name: slot for slot in self.slots}
-        for number, response in enumerate(self.responses()):
-            if f"filter-{number}" in slots:
-                yield slots[f"filter-{number}"], response
+        for name, side, parts in zip(self.names, self.sides, self._parts(), strict=True):
+            if name in slots:
+                yield slots[name], side, parts
+
+    def _check_sides(self, sides: Sequence[str] | None, directed: str) -> tuple[str, ...]:
+        count = len(self.filters)
+        if directed == "keep":
+            for kind in self.filters:
+                if not isinstance(kind, PolynomialFilter):
+                    raise ConfigError(
+                        "filters must be polynomial (adaptive or shared) to keep directions "
+                        f'(got {kind.name}); use another filter or directed="symmetrise"'
+                    )
+        elif sides is not None:
+            raise ConfigError(
+                'sides must be left out unless directions are kept; set directed="keep"'
+            )
+        if sides is None:
+            return ("out",) * count
+        for side in sides:
+            check_choice("a side", side, SIDES)
+        if len(sides) != count:
+            raise ConfigError(f"sides must name one side per filter (got {len(sides)} for {count})")
+        return tuple(sides)
+
+    def _check_names(self, names: Sequence[str] | None) -> tuple[str, ...]:
+        count = len(self.filters)
+        if names is None:
+            return tuple(f"filter-{number}" for number in range(count))
+        if len(names) != count or len({EGO, *names}) != count + 1:
+            raise ConfigError(
+                f"names must give each of the {count} filters its own name, other than {EGO!r} "
+                f"(got {', '.join(map(repr, names)) or 'none'})"
+            )
+        return tuple(names)
 
     def _make_slots(self) -> tuple[Slot, ...]:
         start = int(self.ego_first)
         share, rest = divmod(self.patch_size - start, len(self.filters))
-        slots = [Slot("ego", 0, 1)] if self.ego_first else []
-        for number in range(len(self.filters)):
+        slots = [Slot(EGO, 0, 1)] if self.ego_first else []
+        for number, name in enumerate(self.names):
             stop = start + share + int(number < rest)
             if stop > start:
-                slots.append(Slot(f"filter-{number}", start, stop))
+                slots.append(Slot(name, start, stop))
             start = stop
         return tuple(slots)
 
@@ -182,3 +303,21 @@ def _rounded(scores: Tensor) -> Tensor:
     scores = scores / scores.abs().amax(1, keepdim=True).clamp(min=1e-30)
     scores = scores.mul_(2**18).round_()
     return scores.masked_fill_(scores == 0, -torch.inf)
+
+
+def _both_ends(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return as :func:`top_p` the largest positive scores, then the most negative ones.
+
+    Where there are too few of a sign, minus infinity fills its columns.
+    """
+    above = top_p(scores.masked_fill(scores < 0, -torch.inf), (count + 1) // 2)
+    if count == 1:
+        return above
+    # scores of minus infinity are barred, and stay so
+    unfit = (scores > 0) | scores.isinf()
+    below = top_p((-scores).masked_fill_(unfit, -torch.inf), count // 2)
+    return torch.cat([above[0], below[0]], dim=1), torch.cat([above[1], below[1]], dim=1)
+
+
+def _total(terms: Iterable[Tensor]) -> Tensor:
+    return reduce(torch.add, terms)

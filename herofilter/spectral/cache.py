@@ -1,8 +1,11 @@
-"""Eigen-decompositions on disk: made once per matrix, checked on every reading."""
+"""Decompositions on disk: made once per matrix, checked on every reading."""
 
 import hashlib
 import warnings
+from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,9 +15,13 @@ from safetensors import SafetensorError
 from herofilter.errors import CacheWarning
 from herofilter.files import DamagedFileError, cache_folder, load_tensors, save_tensors
 from herofilter.spectral.eigen import Eigenbasis, eigen_decompose, num_kept
+from herofilter.spectral.singular import SingularBasis, singular_decompose
 
-# raise it whenever eigen_decompose returns something else for the same matrix
+# raise them whenever the decomposition returns something else for the same matrix
 _VERSION = 1
+_SINGULAR_VERSION = 1
+
+Basis = TypeVar("Basis", Eigenbasis, SingularBasis)
 
 
 def cached_eigenbasis(
@@ -30,30 +37,55 @@ def cached_eigenbasis(
         num_eigenpairs: How many eigenpairs to keep; None keeps all.
         folder: Where the files are; by default ``eigen`` in the cache folder.
     """
-    place = cache_folder() / "eigen" if folder is None else folder
-    path = place / f"{eigen_key(matrix, num_eigenpairs)}.safetensors"
-    found = _read(path, (matrix.shape[0], num_kept(matrix.shape[0], num_eigenpairs)))
-    if found is not None:
-        return found
-    basis = eigen_decompose(matrix, num_eigenpairs)
-    try:
-        save_tensors(path, {"eigenvalues": basis.eigenvalues, "vectors": basis.vectors})
-    except (OSError, SafetensorError) as error:
-        warnings.warn(
-            f"the eigen-decomposition couldn't be kept for next time in {place} ({error}); "
-            "set HEROFILTER_CACHE to a folder that can be written",
-            CacheWarning,
-            stacklevel=2,
-        )
-    return basis
+    order, kept = matrix.shape[0], num_kept(matrix.shape[0], num_eigenpairs)
+    return _cached(
+        _place("eigen", folder) / f"{eigen_key(matrix, num_eigenpairs)}.safetensors",
+        "eigen-decomposition",
+        Eigenbasis,
+        lambda basis: basis.vectors.shape == (order, kept) and basis.eigenvalues.shape == (kept,),
+        lambda: eigen_decompose(matrix, num_eigenpairs),
+    )
+
+
+def cached_singular_basis(
+    matrix: sp.csr_array, num_pairs: int | None = None, folder: Path | None = None
+) -> SingularBasis:
+    """Return :func:`~herofilter.spectral.singular_decompose` of the matrix, from disk if it is
+    there.
+
+    Files are treated as those of :func:`cached_eigenbasis`.
+
+    Args:
+        matrix: The normalised adjacency matrix, with directions.
+        num_pairs: How many of the largest singular values to keep; None keeps all.
+        folder: Where the files are; by default ``singular`` in the cache folder.
+    """
+    order, kept = matrix.shape[0], num_kept(matrix.shape[0], num_pairs)
+    key = _content_key(f"singular:{_SINGULAR_VERSION}", matrix, kept)
+
+    def fits(basis: SingularBasis) -> bool:
+        # those near zero are left out, so how many there are is known only afterwards
+        shape = (order, min(kept, basis.values.numel()))
+        return basis.left.shape == basis.right.shape == shape and basis.values.dim() == 1
+
+    return _cached(
+        _place("singular", folder) / f"{key}.safetensors",
+        "singular-value decomposition",
+        SingularBasis,
+        fits,
+        lambda: singular_decompose(matrix, num_pairs),
+    )
 
 
 def eigen_key(matrix: sp.csr_array, num_eigenpairs: int | None = None) -> str:
     """Return the name under which a decomposition is kept: a hash of the matrix's content."""
+    return _content_key(str(_VERSION), matrix, num_kept(matrix.shape[0], num_eigenpairs))
+
+
+def _content_key(version: str, matrix: sp.csr_array, kept: int) -> str:
     canonical = matrix.copy()
     canonical.sum_duplicates()
-    kept = num_kept(matrix.shape[0], num_eigenpairs)
-    digest = hashlib.sha256(f"{_VERSION}:{matrix.shape}:{kept};".encode())
+    digest = hashlib.sha256(f"{version}:{matrix.shape}:{kept};".encode())
     for part, dtype in (
         (canonical.indptr, np.int64),
         (canonical.indices, np.int64),
@@ -63,20 +95,46 @@ def eigen_key(matrix: sp.csr_array, num_eigenpairs: int | None = None) -> str:
     return digest.hexdigest()
 
 
-def _read(path: Path, shape: tuple[int, int]) -> Eigenbasis | None:
+def _place(name: str, folder: Path | None) -> Path:
+    return cache_folder() / name if folder is None else folder
+
+
+def _cached(
+    path: Path,
+    work: str,
+    kind: type[Basis],
+    fits: Callable[[Basis], bool],
+    make: Callable[[], Basis],
+) -> Basis:
+    found = _read(path, work, kind, fits)
+    if found is not None:
+        return found
+    basis = make()
+    try:
+        save_tensors(path, vars(basis))
+    except (OSError, SafetensorError) as error:
+        warnings.warn(
+            f"the {work} couldn't be kept for next time in {path.parent} ({error}); "
+            "set HEROFILTER_CACHE to a folder that can be written",
+            CacheWarning,
+            stacklevel=3,
+        )
+    return basis
+
+
+def _read(path: Path, work: str, kind: type[Basis], fits: Callable[[Basis], bool]) -> Basis | None:
     try:
         if not path.exists():
             return None
         tensors, _ = load_tensors(path)
-        values, vectors = tensors["eigenvalues"], tensors["vectors"]
-        sound = vectors.shape == shape and values.shape == shape[1:]
-        if sound and values.dtype == vectors.dtype == torch.float32:
-            return Eigenbasis(values, vectors)
+        basis = kind(**{field.name: tensors[field.name] for field in fields(kind)})
+        if fits(basis) and all(part.dtype == torch.float32 for part in vars(basis).values()):
+            return basis
     except (DamagedFileError, KeyError, OSError):
         pass
     warnings.warn(
-        f"the cached eigen-decomposition {path} is damaged; making it anew",
+        f"the cached {work} {path} is damaged; making it anew",
         CacheWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
     return None

@@ -14,7 +14,7 @@ from herofilter.spectral.subspace import TOLERANCE, Extremes, guard_vectors, lar
 from herofilter.threads import one_thread
 
 _SMALL = 1500
-_ROUNDING = 1e-6
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -49,17 +49,8 @@ def eigen_decompose(matrix: sp.csr_array, num_eigenpairs: int | None = None) -> 
     _check_symmetric(matrix)
     order = matrix.shape[0]
     kept = num_kept(order, num_eigenpairs)
-    whole = "full" if kept == order else f"{kept}-pair"
-    check_memory(
-        eigen_memory(order, num_eigenpairs),
-        f"the {whole} eigen-decomposition of {order} nodes",
-        "use the fast patcher or a smaller num_eigenpairs"
-        if not _is_dense(order, kept)
-        else f"use the fast patcher or num_eigenpairs={min(512, max(1, order // 8))}",
-    )
-    # vectors of a repeated eigenvalue are free to turn, and turn with the number of threads
-    with one_thread():
-        found = _dense(matrix) if _is_dense(order, kept) else _extremes(matrix, kept)
+    check_room(eigen_memory(order, num_eigenpairs), "eigen-decomposition", order, kept)
+    found = largest_or_all(matrix, kept)
     return _tidy(found.values, found.vectors, kept)
 
 
@@ -79,6 +70,49 @@ def num_kept(order: int, num_eigenpairs: int | None) -> int:
             f"num_eigenpairs must be at least 1, or None for all (got {num_eigenpairs})"
         )
     return order if num_eigenpairs is None else min(order, num_eigenpairs)
+
+
+def check_room(needed: int, work: str, order: int, kept: int) -> None:
+    """Refuse a decomposition of ``kept`` pairs that takes more memory than there is."""
+    whole = "full" if kept == order else f"{kept}-pair"
+    check_memory(
+        needed,
+        f"the {whole} {work} of {order} nodes",
+        "use the fast patcher or a smaller num_eigenpairs"
+        if not _is_dense(order, kept)
+        else f"use the fast patcher or num_eigenpairs={min(512, max(1, order // 8))}",
+    )
+
+
+def largest_or_all(matrix: sp.csr_array, kept: int) -> Extremes:
+    """Return the ``kept`` eigenpairs of largest magnitude, or all where that is no slower.
+
+    Anything with a shape that can be scaled, multiplied with a block of vectors and written out
+    by ``toarray`` will do for the matrix, as long as it is symmetric.
+    """
+    # vectors of a repeated eigenvalue are free to turn, and turn with the number of threads
+    with one_thread():
+        dense = _is_dense(matrix.shape[0], kept)
+        return _dense(matrix) if dense else _extremes(matrix, kept)
+
+
+def column_signs(vectors: Tensor) -> Tensor:
+    """Return the signs that make each column's largest entry, the first of equals, positive."""
+    size = vectors.abs()
+    # entries equal but for rounding count as equal; numpy's argmax returns the first of them
+    largest = (size >= size.amax(dim=0, keepdim=True) * (1 - 1e-5)).numpy().argmax(axis=0)
+    return torch.where(
+        vectors[torch.from_numpy(largest), torch.arange(vectors.shape[1])] < 0, -1, 1
+    )
+
+
+def check_square(matrix: sp.csr_array) -> None:
+    """Raise a :class:`~herofilter.errors.GraphError` unless the matrix can be of a graph."""
+    rows, columns = matrix.shape
+    if rows != columns or rows == 0:
+        raise GraphError(
+            f"the matrix must be square with at least one node (got {rows} x {columns})"
+        )
 
 
 def _is_dense(order: int, kept: int) -> bool:
@@ -112,12 +146,12 @@ def _warn(found: Extremes, action: str) -> None:
         f"the {found.values.numel()} largest eigenpairs are known only to within "
         f"{found.residual:.1g}; {action}",
         RuntimeWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
 
 
 def _tidy(values: Tensor, vectors: Tensor, kept: int) -> Eigenbasis:
-    if values.numel() and float(values.abs().max()) > 1 + _ROUNDING:
+    if values.numel() and float(values.abs().max()) > 1 + ROUNDING:
         raise GraphError(
             "the eigenvalues of a normalised matrix must lie in [-1, 1] "
             f"(got {float(values.min()):.3g} to {float(values.max()):.3g}); normalise it first"
@@ -129,27 +163,14 @@ def _tidy(values: Tensor, vectors: Tensor, kept: int) -> Eigenbasis:
     if kept < values.numel() or not bool((chosen == torch.arange(kept)).all()):
         vectors = vectors[:, chosen]
     narrow = vectors.to(torch.float32, memory_format=torch.contiguous_format).contiguous()
-    narrow *= _signs(narrow)
+    narrow *= column_signs(narrow)
     return Eigenbasis(values[chosen].clamp(-1, 1).float(), narrow)
 
 
-def _signs(vectors: Tensor) -> Tensor:
-    size = vectors.abs()
-    # entries equal but for rounding count as equal; numpy's argmax returns the first of them
-    largest = (size >= size.amax(dim=0, keepdim=True) * (1 - 1e-5)).numpy().argmax(axis=0)
-    return torch.where(
-        vectors[torch.from_numpy(largest), torch.arange(vectors.shape[1])] < 0, -1, 1
-    )
-
-
 def _check_symmetric(matrix: sp.csr_array) -> None:
-    rows, columns = matrix.shape
-    if rows != columns or rows == 0:
-        raise GraphError(
-            f"the matrix must be square with at least one node (got {rows} x {columns})"
-        )
+    check_square(matrix)
     difference = abs(matrix - matrix.T).max()
-    if not difference <= _ROUNDING:
+    if not difference <= ROUNDING:
         raise GraphError(
             "the matrix must be symmetric to have an orthonormal eigenbasis "
             f'(got entries that differ by {difference:.3g}); build it with directed="symmetrise"'

@@ -195,10 +195,10 @@ def test_ranked_ego_may_lose_first_place(method):
     patcher = FastPatcher(3, 0.9, method, 1e-9, ego="ranked", self_loops=False)
     patches = patcher(star)
     assert patches.index[1].tolist() == [0, 1, 2]
-    assert patches.slots == (Slot("patch", 0, 3),)
+    assert patches.slots == (Slot("out", 0, 3),)
     first = FastPatcher(3, 0.9, method, 1e-9, self_loops=False)(star)
     assert first.index[1].tolist() == [1, 0, 2]
-    assert first.slots == (Slot("ego", 0, 1), Slot("patch", 1, 3))
+    assert first.slots == (Slot("ego", 0, 1), Slot("out", 1, 3))
     assert FastPatcher(1, method=method)(star).slots == (Slot("ego", 0, 1),)
 
 

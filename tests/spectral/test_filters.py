@@ -109,12 +109,56 @@ def test_shared_filter_is_the_adaptive_one_with_equal_weights():
 
 @pytest.mark.parametrize(
     ("start", "expected"),
-    [("low", [0.5, 0.25, 0.125]), ("hop2", [0, 0.5, 0]), ("high", [-0.5, 0.25, -0.125])],
+    [
+        ("low", [0.5, 0.25, 0.125]),
+        ("hop1", [0.5, 0, 0]),
+        ("hop2", [0, 0.5, 0]),
+        ("high", [-0.5, 0.25, -0.125]),
+    ],
 )
 def test_starting_values(start, expected):
     assert SharedFilter(3, start=start).initial_weights(EIGENVALUES).tolist() == expected
     adaptive = AdaptiveFilter(3, start=start).initial_weights(EIGENVALUES)
     assert adaptive.T.tolist() == [expected] * EIGENVALUES.numel()
+
+
+def singular_values():
+    return torch.tensor([1e-6, 0.1, 0.4, 0.4, 1.0], dtype=torch.float64)
+
+
+def test_parts_add_up_to_the_response(filter_):
+    values = singular_values()
+    weights = moved_weights(filter_, values)
+    even, odd = filter_.parts(values, weights)
+    assert even.shape == odd.shape == values.shape
+    torch.testing.assert_close(even + odd, filter_.response(values, weights))
+    if getattr(filter_, "activation", "") != "relu":
+        torch.testing.assert_close(even - odd, filter_.response(-values, weights))
+
+
+@pytest.mark.parametrize("kind", [AdaptiveFilter, SharedFilter])
+@pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
+def test_parts_of_a_polynomial_are_its_even_and_its_odd_powers(kind, activation):
+    filter_ = kind(5, activation)
+    values = singular_values()
+    weights = moved_weights(filter_, values) - 0.2
+    terms = [ACTIVATIONS[activation](weights[k - 1] * values**k) for k in range(1, 6)]
+    even, odd = filter_.parts(values, weights)
+    torch.testing.assert_close(even, terms[1] + terms[3])
+    torch.testing.assert_close(odd, terms[0] + terms[2] + terms[4])
+
+
+def test_one_power_has_no_even_part():
+    even, odd = SharedFilter(1, "identity").parts(singular_values(), torch.ones(1).double())
+    assert even.tolist() == [0.0] * 5
+    assert torch.equal(odd, singular_values())
+
+
+@pytest.mark.parametrize("kind", [AdaptiveFilter, SharedFilter])
+def test_parts_of_no_singular_values_are_empty(kind):
+    nothing = torch.empty(0)
+    even, odd = kind(3).parts(nothing, kind(3).initial_weights(nothing))
+    assert even.shape == odd.shape == (0,)
 
 
 def test_interpolation_averages_equals_and_is_linear_between():

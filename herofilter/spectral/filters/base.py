@@ -34,6 +34,20 @@ class Filter(ABC):
             - **returns**: [f]
         """
 
+    def parts(self, values: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+        r"""Return the even and the odd part of g at singular values, for a graph with directions.
+
+        Even powers of the adjacency go out and come back, odd ones cross to the other side; both
+        parts add up to g. Here they are :math:`(g(\sigma) \pm g(-\sigma)) / 2`. Where g(0) isn't
+        zero, a basis without the null space misses :math:`g(0)\,\mathbf{I}` on it.
+
+        Shapes:
+            - **values**: [f], within [0, 1]
+            - **returns**: [f] and [f]
+        """
+        there, back = self.response(values, weights), self.response(-values, weights)
+        return (there + back) / 2, (there - back) / 2
+
     def response_on(self, grid: Tensor, eigenvalues: Tensor, weights: Tensor) -> Tensor:
         """Return g at any λ in ``grid``, for weights that belong to ``eigenvalues``.
 

@@ -9,8 +9,9 @@ from herofilter.errors import ConfigError, check_choice
 from herofilter.spectral.filters.activations import ACTIVATIONS
 from herofilter.spectral.filters.base import Filter
 
-STARTS = ("low", "hop2", "high")
+STARTS = ("low", "hop1", "hop2", "high")
 MAX_ORDER = 200
+_HOPS = {"hop1": 1, "hop2": 2}
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class PolynomialFilter(Filter):
         activation: σ, one of tanh, identity, relu, softsign. A relu passes no gradient to terms
             that start at or below zero, so it suits the start ``low`` only.
         start: ``low`` :math:`w_k = 0.5^k` prefers smooth patterns, ``high``
-            :math:`w_k = (-0.5)^k` alternating ones, and ``hop2`` (:math:`w_2 = 0.5`, the rest 0)
+            :math:`w_k = (-0.5)^k` alternating ones; ``hop1`` (:math:`w_1 = 0.5`, the rest 0)
+            takes the neighbours themselves, and ``hop2`` (:math:`w_2 = 0.5`, the rest 0)
             both ends of the spectrum: neighbours of neighbours.
     """
 
@@ -43,12 +45,20 @@ class PolynomialFilter(Filter):
         base = -0.5 if self.start == "high" else 0.5
         terms = torch.arange(1, self.order + 1, dtype=torch.float64, device=like.device)
         values = base**terms
-        if self.start == "hop2":
-            values = torch.where(terms == 2, 0.5, 0.0)
+        if self.start in _HOPS:
+            values = torch.where(terms == _HOPS[self.start], 0.5, 0.0)
         return values.to(like.dtype)
 
     def total(self, eigenvalues: Tensor, weights: Tensor) -> Tensor:
         """Return the sum over k for weights [K, f] or [K, 1]."""
+        return self._terms(eigenvalues, weights).sum(dim=0)
+
+    def parts(self, values: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the sums over the even and over the odd powers k."""
+        terms = self._terms(values, weights.view(self.order, -1))
+        return terms[1::2].sum(dim=0), terms[::2].sum(dim=0)
+
+    def _terms(self, eigenvalues: Tensor, weights: Tensor) -> Tensor:
         # [K, f], built by repeated products: exact signs, and underflow to zero is harmless
         powers = torch.cumprod(eigenvalues.expand(self.order, -1), dim=0)
-        return ACTIVATIONS[self.activation](weights * powers).sum(dim=0)
+        return ACTIVATIONS[self.activation](weights * powers)
