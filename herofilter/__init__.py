@@ -6,7 +6,14 @@ from herofilter.data import check_graph, csbm, list_datasets, load_dataset, sele
 from herofilter.errors import HeroFilterError
 from herofilter.nn import HeroFilter, find_model, list_models
 from herofilter.patchers import FastPatcher, Patches, SpectralPatcher
-from herofilter.training import TrainResult, predict_logits, train, train_splits
+from herofilter.training import (
+    TrainResult,
+    predict_logits,
+    train,
+    train_auto,
+    train_splits,
+    tune,
+)
 
 __version__ = "0.1.0"
 
@@ -31,5 +38,7 @@ __all__ = [
     "predict_logits",
     "select_split",
     "train",
+    "train_auto",
     "train_splits",
+    "tune",
 ]

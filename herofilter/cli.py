@@ -13,8 +13,7 @@ import typer
 from rich.console import Console
 
 import herofilter
-from herofilter.config import Config, paper_config
-from herofilter.errors import ConfigError, HeroFilterError, check_choice
+from herofilter.errors import ConfigError, HeroFilterError
 
 app = typer.Typer(
     name="herofilter",
@@ -24,6 +23,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+bench = typer.Typer(help="Benchmarks: compare models on many graphs.", no_args_is_help=True)
+app.add_typer(bench, name="bench")
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Graph = Annotated[str, typer.Argument(help="A dataset's name, or the path of an .npz graph.")]
 
@@ -73,15 +74,36 @@ def info(graph: Graph, as_json: Json = False) -> None:
 )
 def train(
     graph: Graph,
-    model: Annotated[str, typer.Option(help="A registered model: herofilter list.")] = "herofilter",
-    patcher: Annotated[str, typer.Option(help="auto, spectral or fast.")] = "auto",
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="A registered model (herofilter list), or auto: a portfolio, picked by "
+            "validation. By default the preset's; auto for a graph of your own."
+        ),
+    ] = None,
+    patcher: Annotated[
+        str | None, typer.Option(help="auto, spectral or fast. By default the preset's.")
+    ] = None,
     splits: Annotated[
         str, typer.Option(help="all, numbers such as 0,1,2, or a name such as public.")
     ] = "0",
     seed: Annotated[int, typer.Option(help="Seed of weights, dropout and batches.")] = 0,
-    preset: Annotated[str, typer.Option(help="default, or paper (Algorithm 1).")] = "default",
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="default, paper (Algorithm 1), a preset of the graph such as tuned, "
+            "or the path of a preset.yaml."
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A setting: key=value. May be repeated.")
+    ] = None,
+    ensemble: Annotated[
+        bool, typer.Option("--ensemble", help="With auto: also average members, reported apart.")
+    ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Processes that splits are shared out to; by default one per core."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Run folder; an unfinished one is continued.")
@@ -90,28 +112,35 @@ def train(
 ) -> None:
     """Train a model on some splits of a graph and write a run folder."""
     from herofilter.data import num_splits
-    from herofilter.report.console import percent, progress_bar, train_table
+    from herofilter.report.console import percent, train_progress, train_table
+    from herofilter.training.presets import choose_run, graph_name
 
-    check_choice("preset", preset, ("default", "paper"))
-    config = paper_config() if preset == "paper" else Config()
-    config = config.replace(patcher=patcher, seed=seed).with_settings(settings or [])
-    herofilter.find_model(model)
+    model, config = choose_run(graph, preset, model, ensemble, bool(patcher or settings))
+    options = {"seed": seed} if patcher is None else {"seed": seed, "patcher": patcher}
+    config = config.replace(**options).with_settings(settings or [])
     named = splits.isalpha() and splits != "all"
     data = herofilter.load_dataset(graph, split=splits if named else None)
     chosen = [0] if named else _parse_splits(splits, num_splits(data))
-    name = Path(graph).stem if graph.endswith(".npz") else graph
+    name = graph_name(graph)
     out = out or _new_folder(Path("runs"), f"{name}-{model}-{time.strftime('%Y%m%d-%H%M%S')}")
-    with progress_bar() as progress:
-        task = progress.add_task(f"{name}: preparing", total=len(chosen) * config.train.epochs)
-
-        def on_epoch(split: int, epoch: herofilter.training.Epoch) -> None:
-            progress.update(
-                task,
-                completed=chosen.index(split) * config.train.epochs + epoch.epoch + 1,
-                description=f"split {split}: validation {100 * epoch.val_accuracy:.1f} %",
+    with train_progress(name, chosen, config.train.epochs) as show:
+        if model == "auto":
+            summary = herofilter.train_auto(
+                data, config, chosen, name, out, show.epoch, show.member, ensemble
             )
-
-        summary = herofilter.train_splits(data, model, config, chosen, name, out, on_epoch)
+        else:
+            count = herofilter.training.default_workers(data, chosen)
+            summary = herofilter.train_splits(
+                data,
+                model,
+                config,
+                chosen,
+                name,
+                out,
+                show.epoch,
+                count if workers is None else workers,
+                show.split,
+            )
     summary["out"] = str(out)
     if as_json:
         _print_json(summary)
@@ -119,14 +148,114 @@ def train(
         console = Console()
         console.print(train_table(summary))
         count = len(summary["splits"])
+        if "ensemble" in summary:
+            console.print(
+                f"ensemble, apart: test accuracy {percent(summary['ensemble']['test_accuracy'])} %",
+                highlight=False,
+            )
         console.print(
             f"test accuracy {percent(summary['test_accuracy'])} % over "
-            f"{count} split{'s' if count > 1 else ''} in {summary['seconds']:.1f} s; "
+            f"{count} split{'s' if count > 1 else ''} in {summary['seconds']:.1f} s of training; "
             f"written to {out}",
             highlight=False,
         )
     if summary["interrupted"]:
         raise KeyboardInterrupt
+
+
+@app.command(
+    epilog="Example: herofilter tune texas --budget 30m --set patcher=fast --as tuned-fast"
+)
+def tune(
+    graph: Graph,
+    budget: Annotated[
+        str, typer.Option(help="Time after which no trial is started: 90s, 30m, 2h.")
+    ] = "30m",
+    trials: Annotated[
+        int | None, typer.Option(help="Trials at most, those of an earlier go included.")
+    ] = None,
+    space: Annotated[str, typer.Option(help="wide, or paper (the paper's grid).")] = "wide",
+    splits: Annotated[str, typer.Option(help="all, or numbers such as 0,1,2.")] = "all",
+    model: Annotated[str, typer.Option(help="A registered model: herofilter list.")] = "herofilter",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting that isn't searched: key=value. May be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the search and of every training.")] = 0,
+    preset: Annotated[
+        str, typer.Option("--as", help="Name of the preset in preset.yaml.")
+    ] = "tuned",
+    finalists: Annotated[
+        int,
+        typer.Option(help="Best trials that get two further seeds before the choice; 0 for none."),
+    ] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder; a search in it is continued. By default runs/tune-GRAPH."),
+    ] = None,
+    into: Annotated[
+        Path | None, typer.Option(help="A file of several presets to put the new one into.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Search for a graph's best settings by validation accuracy and write a preset."""
+    from herofilter.data import num_splits
+    from herofilter.report.console import percent, progress_bar
+    from herofilter.training.presets import graph_name, merge_preset
+    from herofilter.training.tuning import TuneProgress, parse_budget
+    from herofilter.training.tuning import tune as run_search
+
+    seconds = parse_budget(budget)
+    herofilter.find_model(model)
+    data = herofilter.load_dataset(graph, split=None)
+    chosen = None if splits == "all" else _parse_splits(splits, num_splits(data))
+    out = out or Path("runs") / f"tune-{graph_name(graph)}"
+    with progress_bar() as progress:
+        task = progress.add_task("tuning", total=trials or seconds)
+
+        def on_trial(now: TuneProgress) -> None:
+            best = "none yet" if now.best is None else f"{100 * now.best:.1f} %"
+            left = max(0.0, seconds - now.seconds) / 60
+            progress.update(
+                task,
+                completed=now.finished if trials else min(now.seconds, seconds),
+                description=f"{now.finished} trials, best validation {best}, {left:.0f} min left",
+            )
+
+        summary = run_search(
+            data,
+            graph,
+            model=model,
+            space=space,
+            budget=seconds,
+            trials=trials,
+            splits=chosen,
+            seed=seed,
+            out=out,
+            fixed=settings or [],
+            seeds=(seed,),
+            preset=preset,
+            finalists=finalists,
+            on_trial=on_trial,
+        )
+    summary["out"] = str(out)
+    if into is not None:
+        merge_preset(out / "preset.yaml", into)
+    if as_json:
+        _print_json(summary)
+        return
+    console = Console()
+    changed = " ".join(f"{key}={value}" for key, value in summary["changed"].items())
+    counts = ", ".join(f"{count} {state}" for state, count in summary["trials"].items())
+    lines = [
+        f"trials: {counts} in {summary['seconds']:.0f} s",
+        f"chosen: {changed or 'the default configuration'}",
+        f"validation accuracy {percent(summary['val_accuracy'])} %, "
+        f"test accuracy {percent(summary['test_accuracy'])} %",
+        f"use it: herofilter train {graph} --splits {splits} --preset {out / 'preset.yaml'}",
+    ]
+    for line in lines:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command(epilog="Example: herofilter demo --out runs/demo")
@@ -164,6 +293,133 @@ def demo(
         f"{out / 'demo.json'}, {out / 'demo.png'}",
         highlight=False,
     )
+
+
+@bench.command(
+    "herofilter", epilog="Example: herofilter bench herofilter --graphs texas,cora --splits 0,1"
+)
+def bench_herofilter(
+    graphs: Annotated[
+        str | None, typer.Option(help="Names such as texas,cora; by default the paper's nine.")
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            help="Some of mlp,gcn,default,tuned-undirected,tuned-fast,"
+            "tuned-directed; by default all."
+        ),
+    ] = None,
+    splits: Annotated[str, typer.Option(help="all, or numbers such as 0,1,2.")] = "all",
+    workers: Annotated[
+        int | None, typer.Option(help="Processes of one thread each; by default one per core.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder of finished trainings, continued when it is there.")
+    ] = Path("runs/bench-herofilter"),
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="The summary. By default accuracy.json in the folder, but "
+            "results/accuracy.json for the whole benchmark in a checkout."
+        ),
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(help="The page. By default beside the summary, or docs/results.md likewise."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare MLP, GCN and HeroFilter, default and tuned, on nine graphs of the paper."""
+    from herofilter.experiments import accuracy
+    from herofilter.files import write_json, write_text
+    from herofilter.report.accuracy_page import results_page
+    from herofilter.report.accuracy_table import accuracy_table
+    from herofilter.report.console import progress_bar
+
+    names = accuracy.GRAPHS if graphs is None else graphs.split(",")
+    available = accuracy.num_common_splits(names)
+    chosen = None if splits == "all" else _parse_splits(splits, available)
+    with progress_bar() as progress:
+        task = progress.add_task("benchmark", total=1)
+
+        def on_step(done: int, total: int, what: str) -> None:
+            progress.update(task, completed=done, total=total, description=what)
+
+        result = accuracy.run_accuracy(
+            names,
+            tuple(accuracy.COLUMNS) if columns is None else columns.split(","),
+            chosen,
+            out,
+            os.cpu_count() or 1 if workers is None else workers,
+            on_step,
+        )
+    summary, text = accuracy.places(result["command"], out, results, page)
+    write_json(summary, result)
+    write_text(text, results_page(result))
+    if as_json:
+        _print_json(result)
+        return
+    console = Console()
+    console.print(accuracy_table(result))
+    console.print(f"written to {summary} and {text}", highlight=False, soft_wrap=True)
+
+
+@bench.command("filters", epilog="Example: herofilter bench filters --graphs texas,mixed")
+def bench_filters(
+    graphs: Annotated[
+        str | None,
+        typer.Option(help="Some of texas,chameleon,cora,dense,noisy,mixed; by default all."),
+    ] = None,
+    variants: Annotated[
+        str | None, typer.Option(help="Names such as learned,fixed,ppr; by default all fourteen.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes of one thread each; by default one per core.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder of finished trainings, continued when it is there.")
+    ] = Path("runs/bench-filters"),
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="The summary. By default filters.json in the folder, but results/filters.json "
+            "for the whole study in a checkout."
+        ),
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(help="The page. By default beside the summary, or docs/filters.md likewise."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask whether the learned filter earns its place over a fixed one."""
+    from herofilter.experiments import filters
+    from herofilter.files import write_json, write_text
+    from herofilter.report.console import progress_bar
+    from herofilter.report.filters_page import filters_page, verdicts
+
+    with progress_bar() as progress:
+        task = progress.add_task("study", total=1)
+
+        def on_step(done: int, total: int, what: str) -> None:
+            progress.update(task, completed=done, total=total, description=what)
+
+        result = filters.run_filters(
+            tuple(filters.GRAPHS) if graphs is None else graphs.split(","),
+            tuple(filters.VARIANTS) if variants is None else variants.split(","),
+            out,
+            os.cpu_count() or 1 if workers is None else workers,
+            on_step,
+        )
+    summary, text = filters.places(result["command"], out, results, page)
+    write_json(summary, result)
+    write_text(text, filters_page(result))
+    if as_json:
+        _print_json(result)
+        return
+    console = Console()
+    for line in (*verdicts(result), f"written to {summary} and {text}"):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def main() -> None:

@@ -15,6 +15,8 @@ SCORE_NORMS = ("max", "l1", "raw", "straight_through")
 NORMS = ("feature", "patch", "none")
 MONITORS = ("accuracy", "loss")
 FEATURE_SCALINGS = ("none", "rows")
+RELATIONS = ("out", "in", "coreference", "cocitation")
+SELECTIONS = ("top", "signed")
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class PatcherConfig:
 
     Args:
         patcher: ``spectral`` learns the filter, ``fast`` ranks by personalised PageRank,
-            ``auto`` is spectral up to 6000 nodes and fast beyond.
+            ``auto`` is spectral up to 4000 nodes and fast beyond.
         patch_size: p, the number of tokens, the node itself included.
         ego: ``first`` puts the node itself into slot 0; ``ranked`` lets it compete (the paper).
         filter: kind of g(λ).
@@ -32,21 +34,30 @@ class PatcherConfig:
         activation: σ, with σ(0) = 0.
         num_eigenpairs: how many eigenvalues of largest modulus to keep; 0 keeps all.
         self_loops: whether Ã has ones on its diagonal before it is normalised.
-        directed: ``symmetrise``, or ``keep`` for the fast patcher.
+        directed: ``keep`` follows the direction of edges, ``symmetrise`` forgets it (the paper).
+        relations: what a node's patch is filled from, each with its own slots. ``out`` and ``in``
+            follow edges forwards and backwards; ``coreference`` are nodes that point to the same
+            nodes, ``cocitation`` nodes that the same nodes point to. Without directions ``in``
+            is ``out`` and the last two are both the second hop; each counts once. There the
+            spectral patcher goes by ``filter_starts`` instead.
+        selection: ``top`` takes the largest scores, ``signed`` half of them and half of the
+            smallest (spectral only).
         c: the fast patcher's share of smoothness against restart.
         tolerance: the fast patcher's stopping tolerance.
     """
 
     patcher: str = "auto"
-    patch_size: int = 16
+    patch_size: int = 9
     ego: str = "first"
     filter: str = "adaptive"
     filter_starts: tuple[str, ...] = ("low", "hop2")
     filter_order: int = 10
     activation: str = "tanh"
     num_eigenpairs: int = 0
-    self_loops: bool = True
-    directed: str = "symmetrise"
+    self_loops: bool = False
+    directed: str = "keep"
+    relations: tuple[str, ...] = RELATIONS
+    selection: str = "top"
     c: float = 0.5
     tolerance: float = 1e-5
 
@@ -54,10 +65,13 @@ class PatcherConfig:
         check_choice("patcher", self.patcher, PATCHERS)
         check_choice("ego", self.ego, ("first", "ranked"))
         check_choice("directed", self.directed, ("symmetrise", "keep"))
-        if self.patcher == "spectral" and self.directed == "keep":
+        check_choice("selection", self.selection, SELECTIONS)
+        for relation in self.relations:
+            check_choice("a relation", relation, RELATIONS)
+        if not self.relations or len(set(self.relations)) < len(self.relations):
             raise ConfigError(
-                "directed must be symmetrise with the spectral patcher (got keep); "
-                "use patcher=fast to keep directions"
+                "relations must name at least one relation and none twice "
+                f"(got {','.join(self.relations) or 'none'})"
             )
         _at_least("patch_size", self.patch_size, 1)
         _at_least("num_eigenpairs", self.num_eigenpairs, 0)
@@ -76,7 +90,7 @@ class ModelConfig:
         input_dropout: on the features.
         aggregation: how the patch becomes one vector.
         score_norm: how a token is scaled by its score.
-        summary: add one token per learned filter with the full response R·H.
+        summary: add one token per filter or relation with its full response R·H.
         norm: LayerNorm over ``feature`` (the paper's algorithm), ``patch`` (its text) or none.
         expansion: hidden width of the mixing MLPs as a multiple of p and of h (256 at most).
         residual: pre-norm residual blocks; off in the paper's literal form.
@@ -84,13 +98,15 @@ class ModelConfig:
         patch_mixing: whether blocks mix along the patch axis.
         feature_mixing: whether blocks mix along the feature axis.
         head_layers: layers of the classifier, 1 or 2.
+        label_tokens: show the mixer the training labels of the other nodes in a patch.
+        label_mask: share of those labels that is hidden in each training step.
     """
 
     hidden_channels: int = 64
     num_layers: int = 1
     dropout: float = 0.5
     input_dropout: float = 0.5
-    aggregation: str = "slot_concat"
+    aggregation: str = "weighted"
     score_norm: str = "l1"
     summary: bool = True
     norm: str = "feature"
@@ -100,6 +116,8 @@ class ModelConfig:
     patch_mixing: bool = True
     feature_mixing: bool = True
     head_layers: int = 1
+    label_tokens: bool = False
+    label_mask: float = 0.5
 
     def __post_init__(self) -> None:
         check_choice("aggregation", self.aggregation, AGGREGATIONS)
@@ -108,7 +126,7 @@ class ModelConfig:
         _at_least("hidden_channels", self.hidden_channels, 1)
         _at_least("num_layers", self.num_layers, 0)
         _at_least("head_layers", self.head_layers, 1)
-        for name in ("dropout", "input_dropout"):
+        for name in ("dropout", "input_dropout", "label_mask"):
             value = getattr(self, name)
             if not 0.0 <= value < 1.0:
                 raise ConfigError(f"{name} must be at least 0 and below 1 (got {value:g})")
@@ -124,12 +142,15 @@ class TrainConfig:
         lr: learning rate of everything but the filter.
         weight_decay: of everything but the filter and learned node vectors.
         filter_lr: learning rate of the filter weights.
+        learn_filter: whether the filter learns; off, it keeps its start.
         epochs: at most so many.
         patience: epochs without improvement before training stops.
         monitor: validation ``accuracy`` (ties: lower loss) or ``loss``.
         refresh_every: epochs between two choices of patch members.
-        batch_size: nodes per step; 0 takes all at once up to 20 000 training nodes, else 2048.
+        freeze_after: epochs after which the choice stays as it is; 0 for never.
+        batch_size: nodes per step; 0 takes all at once up to 5000 training nodes, else 2048.
         class_weights: weigh classes inversely to their frequency.
+        label_smoothing: share of each target that is spread over all classes.
         feature_scaling: ``rows`` makes each row of features sum to one.
         seed: of weights, dropout and batches.
     """
@@ -137,12 +158,15 @@ class TrainConfig:
     lr: float = 0.01
     weight_decay: float = 5e-3
     filter_lr: float = 1e-3
+    learn_filter: bool = True
     epochs: int = 500
     patience: int = 50
     monitor: str = "accuracy"
     refresh_every: int = 25
+    freeze_after: int = 0
     batch_size: int = 0
     class_weights: bool = False
+    label_smoothing: float = 0.0
     feature_scaling: str = "none"
     seed: int = 0
 
@@ -152,7 +176,12 @@ class TrainConfig:
         _at_least("epochs", self.epochs, 1)
         _at_least("patience", self.patience, 1)
         _at_least("refresh_every", self.refresh_every, 1)
+        _at_least("freeze_after", self.freeze_after, 0)
         _at_least("batch_size", self.batch_size, 0)
+        if not 0 <= self.label_smoothing < 1:
+            raise ConfigError(
+                f"label_smoothing must be at least 0 and below 1 (got {self.label_smoothing:g})"
+            )
         _at_least("seed", self.seed, 0)
         for name in ("lr", "filter_lr"):
             if not 0 < getattr(self, name) < float("inf"):
@@ -225,8 +254,12 @@ class Config:
 def paper_config() -> Config:
     """Return the literal setting of Algorithm 1: raw features, no residuals, sum, loss."""
     return Config().replace(
+        patch_size=16,
         ego="ranked",
         filter_starts=("low",),
+        self_loops=True,
+        directed="symmetrise",
+        relations=("out",),
         aggregation="sum",
         score_norm="straight_through",
         summary=False,

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import torch
 
-SMALL = 2000
+SMALL = 50_000
 
 
 @contextmanager
@@ -21,10 +21,10 @@ def one_thread(when: bool = True) -> Iterator[None]:
 
 
 def is_small(num_nodes: int) -> bool:
-    """Whether a training step on a graph of this size is better off with one thread.
+    """Whether a graph of this size is trained with one thread.
 
-    On a graph of some hundred nodes a step lasts a few milliseconds in hundreds of small
-    operations; two threads that meet after each of them are slower than one, and far slower
-    when another program wants a core too.
+    A step lasts milliseconds in hundreds of small operations; two threads that meet after each
+    of them gain little, and lose much when another program wants a core too. With one thread
+    the numbers don't depend on how many cores there are; several splits share out the cores.
     """
     return num_nodes <= SMALL

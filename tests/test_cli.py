@@ -15,10 +15,11 @@ import pytest
 import rich.progress
 import yaml
 
+import herofilter
 from herofilter.cli import main
 from herofilter.config import Config, paper_config
 from herofilter.data.graph_cache import graph_path
-from herofilter.experiments import demo
+from herofilter.experiments import accuracy, demo, filters
 from tests.data.raw_files import write_npz
 
 QUICK = ("--set", "patch_size=4", "--set", "hidden_channels=8", "--set", "epochs=3")
@@ -201,6 +202,105 @@ def test_ctrl_c_says_that_finished_splits_are_kept(cli: Cli, mine: str) -> None:
     assert outcome.err == "stopped; what was finished is kept\n"
 
 
+# auto
+
+
+MEMBERS = ["balanced", "features", "homophilic", "smooth", "heterophilic", "high"]
+
+
+def test_train_auto(cli: Cli, mine: str, tmp_path: Path) -> None:
+    options = ("--model", "auto", *QUICK, "--splits", "0,2", "--out", "run")
+    found = cli("train", mine, *options, "--json").json()
+    assert (found["graph"], found["model"], found["splits"]) == ("mine", "auto", [0, 2])
+    assert [member["name"] for member in found["members"]] == MEMBERS
+    assert set(found["picked"]) == {"0", "2"}
+    assert set(found["picked"].values()) <= set(MEMBERS)
+    assert "ensemble" not in found
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert metrics["test_accuracy"] == found["test_accuracy"]
+    # a finished run is shown again
+    outcome = cli("train", mine, *options)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "auto on mine" in outcome.out
+    mean, std = (100 * found["test_accuracy"][key] for key in ("mean", "std"))
+    assert f"test accuracy {mean:.1f} ± {std:.1f} % over 2 splits" in outcome.out
+    assert "ensemble" not in outcome.out
+
+
+def test_train_an_ensemble(cli: Cli, mine: str) -> None:
+    # averaging is only for auto, so the model needn't be named
+    options = ("--ensemble", *QUICK, "--out", "run")
+    found = cli("train", mine, *options, "--json").json()
+    assert found["model"] == "auto"
+    assert set(found["ensemble"]["members"]["0"]) <= set(MEMBERS)
+    outcome = cli("train", mine, *options)
+    apart, own = (
+        f"test accuracy {100 * entry['test_accuracy']['mean']:.1f} ± 0.0 %"
+        for entry in (found["ensemble"], found)
+    )
+    assert f"ensemble, apart: {apart}\n" in outcome.out
+    assert f"\n{own} over 1 split in " in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("args", "model"),
+    [
+        ([], "auto"),
+        (["--seed", "3"], "auto"),
+        (["--model", "herofilter"], "herofilter"),
+        (["--preset", "default"], "herofilter"),
+        (["--patcher", "fast"], "herofilter"),
+        (["--set", "lr=0.02"], "herofilter"),
+    ],
+)
+def test_a_graph_of_ones_own_is_trained_by_auto(
+    cli: Cli, mine: str, monkeypatch: pytest.MonkeyPatch, args: list[str], model: str
+) -> None:
+    def quick(train: Callable[..., Any], place: int) -> Callable[..., Any]:
+        def run(*given: Any) -> Any:
+            config = given[place].replace(patch_size=4, epochs=1)
+            return train(*given[:place], config, *given[place + 1 :])
+
+        return run
+
+    monkeypatch.setattr(herofilter, "train_auto", quick(herofilter.train_auto, 1))
+    monkeypatch.setattr(herofilter, "train_splits", quick(herofilter.train_splits, 2))
+    found = cli("train", mine, *args, "--json").json()
+    assert found["model"] == model
+    assert found["out"].startswith(f"runs/mine-{model}-")
+    # a named dataset has published numbers, and these are of one model
+    assert cli("train", "karate", "--json").json()["model"] == "herofilter"
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_ctrl_c_keeps_finished_splits_of_auto(
+    cli: Cli, mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ("--model", "auto", *QUICK, "--splits", "0,1", "--out", "run", "--json")
+    # so that the news of split 1 names no member
+    monkeypatch.setattr("herofilter.report.console.TrainProgress.member", lambda *_: None)
+    outcome = cli("train", mine, *options)
+    assert outcome.code == 130
+    assert json.loads(outcome.out)["interrupted"] is True
+    kept = json.loads((tmp_path / "run" / "metrics.json").read_text())["splits"]
+    assert list(kept) == ["0"]
+
+
+# workers
+
+
+def test_workers_change_no_number(cli: Cli, mine: str) -> None:
+    found = [
+        cli(
+            *("train", mine, *QUICK, "--model", "mlp", "--splits", "0,1"),
+            *("--workers", count, "--out", count, "--json"),
+        ).json()
+        for count in "12"
+    ]
+    for key in ("splits", "test_accuracy", "val_accuracy"):
+        assert found[0][key] == found[1][key]
+
+
 # demo
 
 
@@ -318,6 +418,21 @@ def test_patch_above_the_graph(cli: Cli, mine: str, patcher: str) -> None:
         (["--preset", "papr"], "preset must be one of default, paper (got 'papr')"),
         (["--patcher", "fsat"], "patcher must be one of auto, spectral, fast (got 'fsat')"),
         (["--seed", "-3"], "seed must be at least 0 (got -3)"),
+        (["--model", "mlp", "--workers", "0"], "workers must be at least 1 (got 0)"),
+        (
+            ["--ensemble", "--model", "mlp"],
+            "ensemble must go with the model auto, whose members it averages (got mlp); "
+            "give --model auto",
+        ),
+        (
+            ["--ensemble", "--preset", "paper"],
+            "ensemble must go with the model auto, whose members it averages (got a preset); "
+            "give --model auto",
+        ),
+        (
+            ["--model", "auto", "--preset", "paper"],
+            "preset must be left out with the model auto, which brings its own (got paper)",
+        ),
     ],
 )
 def test_bad_options(cli: Cli, mine: str, args: list[str], text: str) -> None:
@@ -425,3 +540,222 @@ def test_as_a_process(tmp_path: Path) -> None:
     assert outcome.json()["splits"] == [0]
     assert outcome.err == ""
     assert run("info", "mine.npzz").error().startswith("the dataset must be one of")
+
+
+# tune and presets
+
+
+FEW = ("--trials", "2", "--splits", "0,1", "--model", "mlp", "--set", "epochs=2")
+
+
+def test_tune(cli: Cli, mine: str, tmp_path: Path) -> None:
+    outcome = cli("tune", mine, *FEW, "--as", "tuned-fast")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "trials: 2 completed, 0 pruned, 0 failed in " in outcome.out
+    assert "epochs=2" in outcome.out
+    assert "validation accuracy " in outcome.out
+    assert "test accuracy " in outcome.out
+    preset = "runs/tune-mine/preset.yaml"
+    assert f"use it: herofilter train mine.npz --splits 0,1 --preset {preset}" in outcome.out
+    assert list(yaml.safe_load((tmp_path / preset).read_text())["presets"]) == ["tuned-fast"]
+
+
+def test_tune_json_continues(cli: Cli, mine: str, tmp_path: Path) -> None:
+    found = cli("tune", mine, *FEW, "--out", "a", "--json").json()
+    assert found["out"] == "a"
+    assert found["trials"]["completed"] == 2
+    assert found["command"] == (
+        "herofilter tune mine.npz --budget 1800s --trials 2 --splits 0,1 --model mlp --set epochs=2"
+    )
+    assert {**json.loads((tmp_path / "a/tune.json").read_text()), "out": "a"} == found
+    again = cli("tune", mine, *FEW, "--trials", "3", "--out", "a", "--json").json()
+    assert again["trials"]["completed"] == 3
+
+
+def test_a_preset_written_by_tune_is_trained(cli: Cli, mine: str) -> None:
+    tuned = cli("tune", mine, *FEW, "--json").json()
+    options = ("--preset", "runs/tune-mine/preset.yaml", "--splits", "0,1", "--json")
+    found = cli("train", mine, *options, "--out", "a").json()
+    assert (found["model"], found["config"]) == ("mlp", tuned["config"])
+    assert found["test_accuracy"] == tuned["test_accuracy"]
+    assert found["val_accuracy"] == tuned["val_accuracy"]
+    changed = cli(
+        "train", mine, *options, "--out", "b", "--seed", "4", "--set", "epochs=1", "--patcher=fast"
+    ).json()
+    expected = Config.from_dict(tuned["config"]).replace(seed=4, epochs=1, patcher="fast")
+    assert Config.from_dict(changed["config"]) == expected
+    text = cli("train", mine, *options[:2], "--model", "gcn").error()
+    assert text == (
+        "model must be mlp with the preset runs/tune-mine/preset.yaml (got gcn); leave --model out"
+    )
+
+
+def test_a_preset_keeps_its_patcher(cli: Cli, mine: str) -> None:
+    fixed = ("--set", "patcher=fast", "--set", "patch_size=4", "--set", "epochs=1")
+    assert cli("tune", mine, "--trials", "1", "--splits", "0", *fixed).code == 0
+    options = ("--preset", "runs/tune-mine/preset.yaml", "--json")
+    assert cli("train", mine, *options).json()["config"]["patcher"]["patcher"] == "fast"
+
+
+def test_a_graph_without_presets(cli: Cli, mine: str) -> None:
+    text = cli("train", mine, "--preset", "tuned").error()
+    assert text == (
+        "preset must be one of default, paper (got 'tuned'); mine.npz has no presets of its own "
+        "yet: herofilter tune mine.npz makes one, and the path of its preset.yaml is accepted"
+    )
+    assert cli("train", mine, "--preset", "my.yaml").error().startswith("my.yaml must be an exist")
+
+
+@pytest.mark.parametrize(
+    ("args", "text"),
+    [
+        (["--budget", "soon"], "a budget must be a time such as 90s, 30m or 2h (got 'soon')"),
+        (["--trials", "0"], "trials must be at least 1 (got 0)"),
+        (["--finalists", "-1"], "finalists must be at least 0 (got -1)"),
+        (["--space", "wyde"], "space must be one of wide, paper (got 'wyde')"),
+        (["--splits", "10"], "a split must be between 0 and 9 (got 10)"),
+        (["--set", "seed=3"], "seed must not be a fixed setting of a search; give --seed instead"),
+        (["--set", "lrr=3"], "there is no setting 'lrr' (did you mean 'lr'?)"),
+        (["--as", "default"], "a preset's name must consist of small letters"),
+        (["--model", "mpl"], "model must be one of"),
+    ],
+)
+def test_bad_options_of_tune(cli: Cli, mine: str, args: list[str], text: str) -> None:
+    assert cli("tune", mine, *args).error().startswith(text)
+    assert not Path("runs").exists()
+
+
+def test_ctrl_c_keeps_finished_trials(
+    cli: Cli, mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    update = rich.progress.Progress.update
+
+    def press(self: rich.progress.Progress, *args: Any, **values: Any) -> None:
+        update(self, *args, **values)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rich.progress.Progress, "update", press)
+        outcome = cli("tune", mine, *FEW)
+    assert (outcome.code, outcome.err) == (130, "stopped; what was finished is kept\n")
+    kept = json.loads((tmp_path / "runs/tune-mine/trials.json").read_text())
+    assert [trial["state"] for trial in kept] == ["completed"]
+    assert cli("tune", mine, *FEW, "--json").json()["trials"]["completed"] == 2
+
+
+def test_help_of_tune_shows_an_example(cli: Cli) -> None:
+    assert "Example: herofilter tune texas --budget 30m" in cli("tune", "--help").out
+
+
+# bench
+
+
+SMALL = ("bench", "herofilter", "--graphs", "karate", "--workers", "1", "--splits", "0,1")
+
+
+@pytest.fixture
+def _quick_bench(monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = Config().replace(patch_size=4, hidden_channels=8, epochs=3)
+    monkeypatch.setattr(
+        accuracy, "preset_run", lambda graph, preset, model: (model or "herofilter", quick)
+    )
+
+
+@pytest.mark.usefixtures("_quick_bench")
+def test_bench(cli: Cli, tmp_path: Path) -> None:
+    outcome = cli(*SMALL)
+    assert (outcome.code, outcome.err) == (0, "")
+    folder = "runs/bench-herofilter"
+    assert f"written to {folder}/accuracy.json and {folder}/results.md" in outcome.out
+    result = json.loads((tmp_path / folder / "accuracy.json").read_text())
+    columns = result["graphs"]["karate"]["columns"]
+    assert [name for name in columns if columns[name] is None] == [
+        "tuned-undirected",
+        "tuned-fast",
+        "tuned-directed",
+    ]
+    for name in ("mlp", "gcn", "default"):
+        assert f"{100 * columns[name]['test_accuracy']['mean']:.1f} ±" in outcome.out
+    page = (tmp_path / folder / "results.md").read_text()
+    assert "`herofilter bench herofilter --graphs karate --splits 0,1`" in page
+
+
+@pytest.mark.usefixtures("_quick_bench")
+def test_bench_json(cli: Cli, tmp_path: Path) -> None:
+    options = ("--columns", "mlp", "--out", "a", "--results", "b/c.json", "--json")
+    found = cli(*SMALL, *options).json()
+    assert found == json.loads((tmp_path / "b/c.json").read_text())
+    assert (tmp_path / "b/c.md").exists()
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["karate-mlp-seed-0.json"]
+    # finished trainings aren't repeated, so even the seconds are the same
+    assert cli(*SMALL, *options).json() == found
+
+
+@pytest.mark.usefixtures("_quick_bench")
+def test_bench_says_what_it_runs_anew(cli: Cli) -> None:
+    assert cli(*SMALL, "--columns", "mlp").code == 0
+    path = Path("runs/bench-herofilter/karate-mlp-seed-0.json")
+    content = json.loads(path.read_text())
+    content["config"]["train"]["lr"] = 0.5
+    path.write_text(json.dumps(content))
+    assert cli(*SMALL, "--columns", "mlp").err == (
+        f"warning: {path} was made with another configuration (lr was 0.5 and is 0.01); "
+        "its units are run anew\n"
+    )
+
+
+@pytest.mark.usefixtures("_quick_bench")
+def test_ctrl_c_keeps_finished_units(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    update = rich.progress.Progress.update
+
+    def press(self: rich.progress.Progress, *args: Any, **values: Any) -> None:
+        update(self, *args, **values)
+        if values["completed"] == 1:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rich.progress.Progress, "update", press)
+        outcome = cli(*SMALL, "--columns", "mlp", "--out", "a")
+    assert (outcome.code, outcome.err) == (130, "stopped; what was finished is kept\n")
+    assert [path.name for path in Path("a").iterdir()] == ["karate-mlp-seed-0.json"]
+    assert cli(*SMALL, "--columns", "mlp", "--out", "a").code == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "text"),
+    [
+        (["--graphs", "karat"], "(got 'karat') (did you mean 'karate'?)"),
+        (["--columns", "mpl"], "(got 'mpl') (did you mean 'mlp'?)"),
+        (["--splits", "10"], "a split must be between 0 and 9 (got 10)"),
+        (["--workers", "0"], "workers must be at least 1 (got 0)"),
+    ],
+)
+def test_bad_options_of_bench(cli: Cli, args: list[str], text: str) -> None:
+    assert text in cli(*SMALL, *args).error()
+    assert not Path("runs").exists()
+
+
+def test_help_of_bench_shows_an_example(cli: Cli) -> None:
+    assert "Example: herofilter bench herofilter" in cli("bench", "herofilter", "--help").out
+
+
+def test_bench_filters(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    variant_config = filters.variant_config
+    monkeypatch.setattr(
+        filters,
+        "variant_config",
+        lambda variant: variant_config(variant).replace(hidden_channels=8, epochs=3),
+    )
+    monkeypatch.setattr(filters, "GRAPHS", {"karate": filters.StudyGraph((0, 1), "tiny")})
+    args = ("bench", "filters", "--variants", "fixed,learned", "--workers", "1")
+    outcome = cli(*args)
+    assert (outcome.code, outcome.err) == (0, "")
+    folder = "runs/bench-filters"
+    assert outcome.out.startswith("learned against fixed: ")
+    assert f"written to {folder}/filters.json and {folder}/filters.md" in outcome.out
+    found = cli(*args, "--results", "b/c.json", "--json").json()
+    assert found == json.loads((tmp_path / "b/c.json").read_text())
+    assert found == json.loads((tmp_path / folder / "filters.json").read_text())
+    assert "`herofilter bench filters --variants fixed,learned`" in Path("b/c.md").read_text()
+    assert "(did you mean 'karate'?)" in cli(*args, "--graphs", "karat").error()
+    assert "Example: herofilter bench filters" in cli("bench", "filters", "--help").out

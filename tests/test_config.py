@@ -11,7 +11,7 @@ def test_settings_reach_their_section() -> None:
     assert config.patcher.patch_size == 8
     assert config.train.lr == 0.001
     assert config.patcher.filter_starts == ("low", "high")
-    assert Config().patcher.patch_size == 16
+    assert Config().patcher.patch_size == 9
 
 
 def test_dict_round_trip() -> None:

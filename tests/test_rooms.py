@@ -8,7 +8,7 @@ import herofilter
 PACKAGE = Path(herofilter.__file__).parent
 ROOMS = ["data", "spectral", "patchers", "nn", "baselines", "training", "analysis"]
 FREE = {"experiments", "report", "distributed", "cli", "estimator"}
-GROUND = {"errors", "files", "config", "threads"}
+GROUND = {"errors", "files", "config", "threads", "workers"}
 # scikit-network's lesson: linear algebra and the kernel know nothing of layers or the terminal
 FORBIDDEN = {
     "spectral": {"torch.nn", "typer", "rich"},
@@ -48,7 +48,11 @@ def test_ground_floor_stands_alone() -> None:
 
 def test_every_folder_is_a_known_room() -> None:
     folders = {p.name for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__"}
-    assert folders <= {*ROOMS, *FREE}
+    assert folders <= {*ROOMS, *FREE, "presets"}
+
+
+def test_presets_are_data_and_no_room() -> None:
+    assert {path.suffix for path in (PACKAGE / "presets").iterdir()} <= {".yaml"}
 
 
 def test_linear_algebra_knows_no_layers_and_no_terminal() -> None:

@@ -32,8 +32,7 @@ from herofilter.spectral.memory import free_memory
 LEAKAGE_NODES = 50_000
 
 _DIRECTED = (
-    "directed: the spectral patcher symmetrises it; the fast one keeps directions "
-    "with directed=keep"
+    "directed: both patchers keep directions; directed=symmetrise forgets them, as the paper does"
 )
 _UNDIRECTED = "undirected: both patchers take it as it is"
 

@@ -2,11 +2,9 @@
 
 import dataclasses
 import math
-import multiprocessing
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +16,7 @@ from herofilter.data import csbm
 from herofilter.nn import HeroFilter
 from herofilter.training import prepare
 from herofilter.training.protocol import spread, train_split
+from herofilter.workers import run_jobs
 
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 MODELS = ("mlp", "gcn", "herofilter")
@@ -101,7 +100,7 @@ def run_task(task: Task) -> Outcome:
     """Train one model on all splits of one graph."""
     config = demo_config(task.seed)
     data = demo_graph(task.heterophily, task.num_nodes, task.num_splits, task.seed)
-    prepared = prepare(data, config)
+    prepared = prepare(data, config, task.model)
     accuracy, homophily = [], []
     for split in range(task.num_splits):
         model, result = train_split(prepared, task.model, config, split)
@@ -146,7 +145,7 @@ def run_demo(
         for level in levels
     ]
     found: dict[tuple[float, str], Outcome] = {}
-    for outcome in _run_all(tasks, workers):
+    for outcome in run_jobs(run_task, tasks, workers):
         task = outcome.task
         found[task.heterophily, task.model] = outcome
         if on_step is not None:
@@ -165,19 +164,6 @@ def run_demo(
         "config": demo_config(seed).to_dict(),
         "seconds": time.perf_counter() - started,
     }
-
-
-def _run_all(tasks: Sequence[Task], workers: int) -> Iterator[Outcome]:
-    if workers <= 1:
-        yield from map(run_task, tasks)
-        return
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context)
-    try:
-        for future in as_completed([pool.submit(run_task, task) for task in tasks]):
-            yield future.result()
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def standard_error(entry: dict[str, Any]) -> float:

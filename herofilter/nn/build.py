@@ -5,13 +5,16 @@ from collections.abc import Callable
 from torch_geometric.data import Data
 
 from herofilter.config import Config
+from herofilter.data import is_directed
 from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.herofilter import HeroFilter
 from herofilter.nn.registry import num_classes, num_embeddings, register_model
-from herofilter.patchers import FastPatcher, Patches, SpectralPatcher
+from herofilter.patchers import FastPatcher, Patches, RelationSummary, SpectralPatcher
+from herofilter.patchers.fast import BACKWARDS, TWO_STEPS
 from herofilter.spectral import make_filter
 
-SPECTRAL_LIMIT = 6000
+SPECTRAL_LIMIT = 4000
+SUMMARY_LIMIT = 50_000
 _WITH_START = ("adaptive", "shared")
 
 
@@ -19,8 +22,37 @@ def choose_patcher(data: Data, config: Config) -> str:
     """Return ``spectral`` or ``fast``: what ``auto`` means for this graph."""
     if config.patcher.patcher != "auto":
         return config.patcher.patcher
-    small = int(data.num_nodes or 0) <= SPECTRAL_LIMIT
-    return "spectral" if small and config.patcher.directed == "symmetrise" else "fast"
+    return "spectral" if int(data.num_nodes or 0) <= SPECTRAL_LIMIT else "fast"
+
+
+def fast_patcher(data: Data, config: Config) -> FastPatcher:
+    """Return the fast patcher of a configuration.
+
+    Where there are no directions, a relation and its reverse are one and count once.
+    """
+    settings = config.patcher
+    relations = settings.relations
+    if settings.directed == "symmetrise" or not is_directed(data):
+        steps = {name in TWO_STEPS: name for name in reversed(relations)}
+        relations = tuple(name for name in relations if name in steps.values())
+    return FastPatcher(
+        patch_size=settings.patch_size,
+        c=settings.c,
+        tolerance=settings.tolerance,
+        self_loops=settings.self_loops,
+        directed=settings.directed,
+        ego=settings.ego,
+        relations=relations,
+    )
+
+
+def make_summary(data: Data, config: Config) -> RelationSummary | None:
+    """Return the summaries of the fast patcher's relations, on graphs where each step can pay
+    for products with all edges."""
+    fits = int(data.num_nodes or 0) <= SUMMARY_LIMIT
+    if choose_patcher(data, config) == "spectral" or not (config.model.summary and fits):
+        return None
+    return RelationSummary(data, fast_patcher(data, config))
 
 
 def make_patcher(
@@ -29,15 +61,8 @@ def make_patcher(
     """Return the patcher that a configuration asks for, ready for ``data``."""
     settings = config.patcher
     if choose_patcher(data, config) == "fast":
-        patcher = FastPatcher(
-            patch_size=settings.patch_size,
-            c=settings.c,
-            tolerance=settings.tolerance,
-            self_loops=settings.self_loops,
-            directed=settings.directed,
-            ego=settings.ego,
-        )
-        return patcher(data, progress=progress)
+        return fast_patcher(data, config)(data, progress=progress)
+    starts, sides, names = _filters(data, config)
     filters = [
         make_filter(
             settings.filter,
@@ -46,8 +71,7 @@ def make_patcher(
             start=start,
             c=settings.c,
         )
-        # only polynomial filters have a start; of the others, two would be the same twice
-        for start in settings.filter_starts[: None if settings.filter in _WITH_START else 1]
+        for start in starts
     ]
     return SpectralPatcher(
         data,
@@ -56,14 +80,36 @@ def make_patcher(
         num_eigenpairs=settings.num_eigenpairs or None,
         self_loops=settings.self_loops,
         ego=settings.ego,
+        directed="symmetrise" if sides is None else "keep",
+        sides=sides,
+        selection=settings.selection,
+        names=names,
     )
+
+
+def _filters(
+    data: Data, config: Config
+) -> tuple[tuple[str, ...], list[str] | None, tuple[str, ...] | None]:
+    """Return the start of each filter and, on a directed graph, its side and its name."""
+    settings = config.patcher
+    if settings.directed == "keep" and is_directed(data):
+        relations = settings.relations
+        return (
+            tuple("hop2" if name in TWO_STEPS else "hop1" for name in relations),
+            ["in" if name in BACKWARDS else "out" for name in relations],
+            relations,
+        )
+    # only polynomial filters have a start; of the others, two would be the same twice
+    several = settings.filter in _WITH_START
+    return settings.filter_starts[: None if several else 1], None, None
 
 
 @register_model(
     "herofilter",
     paper="HeroFilter (NeurIPS 2025)",
-    needs="the eigenvectors of the graph up to 6000 nodes, else n·p patch entries",
+    needs="the eigenvectors of the graph up to 4000 nodes, else n·p patch entries",
     scales=True,
+    directed=True,
 )
 def build_herofilter(data: Data, config: Config) -> NodeClassifier:
     """Build HeroFilter with the patcher that ``config`` names."""
@@ -73,6 +119,7 @@ def build_herofilter(data: Data, config: Config) -> NodeClassifier:
         make_patcher(data, config),
         config.model,
         num_embeddings=num_embeddings(data),
+        relations=make_summary(data, config),
     )
 
 
@@ -81,6 +128,7 @@ def build_herofilter(data: Data, config: Config) -> NodeClassifier:
     paper="Fast-HeroFilter (NeurIPS 2025)",
     needs="n·p patch entries",
     scales=True,
+    directed=True,
 )
 def build_fast_herofilter(data: Data, config: Config) -> NodeClassifier:
     """Build HeroFilter on personalised-PageRank patches."""

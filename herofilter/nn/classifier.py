@@ -32,6 +32,9 @@ class NodeClassifier(nn.Module, ABC):
     def refresh(self) -> None:
         """Choose patches anew with the filter as it is now."""
 
+    def show_labels(self, labels: Tensor) -> None:
+        """Take in the labels that the model may read: -1 wherever a node isn't a training node."""
+
     def embedding_parameters(self) -> list[nn.Parameter]:
         """Return learned vectors of nodes: decay would shrink those that no batch has touched."""
         layers = (layer for layer in self.modules() if isinstance(layer, nn.Embedding))

@@ -8,10 +8,12 @@ from herofilter.config import SCORE_NORMS, ModelConfig
 from herofilter.errors import GraphError, check_choice
 from herofilter.nn.aggregation import Aggregation
 from herofilter.nn.classifier import NodeClassifier
+from herofilter.nn.gather import gather_chunks
 from herofilter.nn.head import Head
+from herofilter.nn.labels import LabelTokens
 from herofilter.nn.mixer import MixerBlock
 from herofilter.nn.stem import Stem
-from herofilter.patchers import Patches, Slot, SpectralPatcher
+from herofilter.patchers import Patches, RelationSummary, Slot, SpectralPatcher
 from herofilter.spectral import check_memory
 
 _CHUNK_BYTES = 2**21
@@ -35,6 +37,8 @@ class HeroFilter(NodeClassifier):
         patcher: a :class:`SpectralPatcher`, which learns, or fixed :class:`Patches`.
         config: the mixer's settings; the recommended ones by default.
         num_embeddings: learned vectors for the nodes of a graph without features; 0 for none.
+        relations: full responses of fixed relations, one more token each; a
+            :class:`SpectralPatcher` brings its own.
 
     Shapes:
         - data.x: ``[n, in_channels]``, dense or sparse CSR; nodes: ``[b]``
@@ -56,6 +60,7 @@ class HeroFilter(NodeClassifier):
         patcher: SpectralPatcher | Patches,
         config: ModelConfig | None = None,
         num_embeddings: int = 0,
+        relations: RelationSummary | None = None,
     ) -> None:
         super().__init__()
         if isinstance(patcher, Patches) and patcher.num_rows != patcher.num_nodes:
@@ -74,12 +79,12 @@ class HeroFilter(NodeClassifier):
             )
         channels = width if self.stem is not None else in_channels
         slots = list(patcher.slots)
-        self.summary = config.summary and isinstance(patcher, SpectralPatcher)
-        if isinstance(patcher, SpectralPatcher) and self.summary:
+        self.relations = relations
+        if self.summariser is not None:
             first = patcher.patch_size
             slots += [
                 Slot(f"summary-{number}", first + number, first + number + 1)
-                for number in range(len(patcher.filters))
+                for number in range(self.summariser.num_summaries)
             ]
         num_tokens = slots[-1].stop
         self.blocks = nn.ModuleList(
@@ -95,6 +100,9 @@ class HeroFilter(NodeClassifier):
             )
             for _ in range(config.num_layers)
         )
+        self.labels = None
+        if config.label_tokens:
+            self.labels = LabelTokens(patcher.num_nodes, out_channels, channels, config.label_mask)
         self.aggregate = Aggregation(config.aggregation, slots, channels)
         self.head = Head(
             self.aggregate.out_channels, width, out_channels, config.head_layers, config.dropout
@@ -110,8 +118,21 @@ class HeroFilter(NodeClassifier):
         for block in self.blocks:
             if isinstance(block, MixerBlock):
                 block.reset_parameters()
+        if self.labels is not None:
+            self.labels.reset_parameters()
         self.aggregate.reset_parameters()
         self.head.reset_parameters()
+
+    @property
+    def summariser(self) -> SpectralPatcher | RelationSummary | None:
+        """What makes the summary tokens, if there are any."""
+        if not self.config.summary:
+            return None
+        return self.patcher if isinstance(self.patcher, SpectralPatcher) else self.relations
+
+    def show_labels(self, labels: Tensor) -> None:
+        if self.labels is not None:
+            self.labels.show(labels)
 
     def filter_parameters(self) -> list[nn.Parameter]:
         if isinstance(self.patcher, SpectralPatcher):
@@ -140,24 +161,30 @@ class HeroFilter(NodeClassifier):
             self._check_memory(patches.index.numel(), data.num_features)
         hidden, index = self._tokens(data.x, patches.index)
         scale = normalise_scores(patches, self.config.score_norm)
-        summary = None
-        if isinstance(self.patcher, SpectralPatcher) and self.summary:
-            summary = self.patcher.summarise(hidden, nodes)
-        chunks = [
-            self._mix(
-                hidden,
-                index[start : start + self.chunk_size],
-                scale[start : start + self.chunk_size],
-                None if summary is None else summary[:, start : start + self.chunk_size],
-            )
-            for start in range(0, scale.size(0), self.chunk_size)
-        ]
+        summariser = self.summariser
+        summary = None if summariser is None else summariser.summarise(hidden, nodes)
+        shown = None if self.labels is None else self.labels.look_up(patches.index, patches.nodes)
+        indices, scales = (torch.split(part, self.chunk_size) for part in (index, scale))
+        chunks = []
+        # split, and not slices: their way back would fill a whole tensor for each chunk
+        summaries = (
+            [None] * len(scales) if summary is None else torch.split(summary, self.chunk_size, 1)
+        )
+        labels = [None] * len(scales) if shown is None else torch.split(shown, self.chunk_size)
+        parts = zip(gather_chunks(hidden, indices), scales, summaries, labels, strict=True)
+        for tokens, factor, whole, label in parts:
+            if self.labels is not None and label is not None:
+                tokens = tokens + self.labels(label).transpose(0, 1)
+            tokens = tokens * factor.t().unsqueeze(-1)
+            if whole is not None:
+                tokens = torch.cat([tokens, whole])
+            chunks.append(self._mix(tokens))
         return torch.cat(chunks)
 
     def _tokens(self, x: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
         # padding may point anywhere: its score is zero
         index = index.clamp(min=0)
-        if index.numel() < x.size(0) and not self.summary:
+        if index.numel() < x.size(0) and self.summariser is None:
             needed, index = torch.unique(index, return_inverse=True)
         else:
             needed = None
@@ -176,11 +203,7 @@ class HeroFilter(NodeClassifier):
             "set batch_size, a smaller patch_size, or stem=true",
         )
 
-    def _mix(self, hidden: Tensor, index: Tensor, scale: Tensor, summary: Tensor | None) -> Tensor:
-        # [b, p] -> [p, b, h]
-        tokens = hidden[index.t()] * scale.t().unsqueeze(-1)
-        if summary is not None:
-            tokens = torch.cat([tokens, summary])
+    def _mix(self, tokens: Tensor) -> Tensor:
         for block in self.blocks:
             tokens = block(tokens)
         logits: Tensor = self.head(self.aggregate(tokens))

@@ -21,6 +21,7 @@ class ModelEntry:
         paper: where it comes from.
         needs: what it holds in memory beyond the features.
         scales: whether its cost is linear in the size of the graph.
+        directed: whether it can read the direction of edges; others get both directions of each.
         build: makes the model for a prepared graph.
     """
 
@@ -28,6 +29,7 @@ class ModelEntry:
     paper: str
     needs: str
     scales: bool
+    directed: bool
     build: Builder
 
 
@@ -35,14 +37,14 @@ _MODELS: dict[str, ModelEntry] = {}
 
 
 def register_model(
-    name: str, *, paper: str, needs: str, scales: bool
+    name: str, *, paper: str, needs: str, scales: bool, directed: bool = False
 ) -> Callable[[Builder], Builder]:
     """Register the decorated builder under ``name``; the contract tests pick it up."""
 
     def decorate(build: Builder) -> Builder:
         if name in _MODELS:
             raise ConfigError(f"a model name must be new (got {name!r}, which is registered)")
-        _MODELS[name] = ModelEntry(name, paper, needs, scales, build)
+        _MODELS[name] = ModelEntry(name, paper, needs, scales, directed, build)
         return build
 
     return decorate

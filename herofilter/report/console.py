@@ -12,6 +12,8 @@ from herofilter.analysis import DataCard
 from herofilter.data import DatasetInfo
 from herofilter.nn.registry import ModelEntry
 from herofilter.spectral import format_bytes
+from herofilter.training import Epoch, Score
+from herofilter.training.portfolio import Member
 
 
 @contextmanager
@@ -27,6 +29,44 @@ def progress_bar() -> Iterator[Progress]:
     )
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         yield progress
+
+
+class TrainProgress:
+    """Shows where a training of several splits stands; each method takes one kind of news."""
+
+    def __init__(self, progress: Progress, graph: str, splits: list[int], epochs: int) -> None:
+        self.progress, self.splits, self.epochs = progress, splits, epochs
+        self.done: set[int] = set()
+        self.name = ""
+        self.task = progress.add_task(f"{graph}: preparing", total=len(splits) * epochs)
+
+    def epoch(self, split: int, epoch: Epoch) -> None:
+        """An epoch of one split has ended."""
+        self.progress.update(
+            self.task,
+            completed=self.splits.index(split) * self.epochs + epoch.epoch + 1,
+            description=f"split {split}{self.name}: validation {100 * epoch.val_accuracy:.1f} %",
+        )
+
+    def member(self, split: int, member: Member, score: Score | None) -> None:
+        """A member of a portfolio has been trained, or skipped."""
+        self.name = f", after {member.name}"
+
+    def split(self, split: int) -> None:
+        """A split is finished."""
+        self.done.add(split)
+        self.progress.update(
+            self.task,
+            completed=len(self.done) * self.epochs,
+            description=f"{len(self.done)} of {len(self.splits)} splits",
+        )
+
+
+@contextmanager
+def train_progress(graph: str, splits: list[int], epochs: int) -> Iterator[TrainProgress]:
+    """Show a bar for a training of several splits."""
+    with progress_bar() as progress:
+        yield TrainProgress(progress, graph, splits, epochs)
 
 
 def percent(entry: dict[str, Any]) -> str:
@@ -59,7 +99,8 @@ def demo_table(result: dict[str, Any]) -> Table:
 def train_table(summary: dict[str, Any]) -> Table:
     """Return a run's accuracy per split and over all of them."""
     table = Table(title=f"{summary['model']} on {summary['graph']}")
-    for title in ("split", "validation", "test"):
+    picked = summary.get("picked", {})
+    for title in ("split", "validation", "test", *["picked"] * bool(picked)):
         table.add_column(title, justify="right")
     rows = zip(
         summary["splits"],
@@ -68,7 +109,8 @@ def train_table(summary: dict[str, Any]) -> Table:
         strict=True,
     )
     for split, val, test in rows:
-        table.add_row(str(split), f"{100 * val:.1f}", f"{100 * test:.1f}")
+        name = [picked[str(split)]] if picked else []
+        table.add_row(str(split), f"{100 * val:.1f}", f"{100 * test:.1f}", *name)
     table.add_section()
     table.add_row("mean ± std", percent(summary["val_accuracy"]), percent(summary["test_accuracy"]))
     return table

@@ -21,7 +21,7 @@ from herofilter.training.seeding import seeded
 from herofilter.training.stopping import EarlyStopping
 
 EVAL_BATCH = 65536
-WHOLE_UP_TO = 20_000
+WHOLE_UP_TO = 5000
 LARGE_BATCH = 2048
 
 
@@ -53,6 +53,7 @@ def train(
     data: Data,
     config: TrainConfig | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
+    score_test: bool = True,
 ) -> TrainResult:
     """Train ``model`` on the graph's split and leave the best state in it.
 
@@ -64,6 +65,7 @@ def train(
         data: a graph with one-dimensional ``train_mask``, ``val_mask`` and ``test_mask``.
         config: the recommended settings by default.
         on_epoch: called after every epoch.
+        score_test: whether to read the test labels at all; without it the test score is NaN.
 
     Example:
         >>> from herofilter import FastPatcher, HeroFilter, csbm, select_split
@@ -76,6 +78,7 @@ def train(
     check_graph(data, split_required=True)
     model.feature_scaling = config.feature_scaling
     data = prepare_features(data, config.feature_scaling)
+    model.show_labels(data.y.masked_fill(~data.train_mask, -1))
     started = time.perf_counter()
     stopping = EarlyStopping(config.monitor, config.patience)
     history: list[Epoch] = []
@@ -94,10 +97,11 @@ def train(
         finally:
             set_generator(model, None)
         stopping.restore(model)
-        train_score, val_score, test_score = (
-            _score(model, data, mask.nonzero().view(-1))
-            for mask in (data.train_mask, data.val_mask, data.test_mask)
+        masks = [data.train_mask, data.val_mask, *[data.test_mask] * score_test]
+        train_score, val_score, *rest = (
+            _score(model, data, mask.nonzero().view(-1)) for mask in masks
         )
+        test_score = rest[0] if rest else Score(float("nan"), float("nan"))
     return TrainResult(
         train=train_score,
         val=val_score,
@@ -142,7 +146,7 @@ def _epochs(
     optimizer = _optimizer(model, config)
     train_nodes, val_nodes = (mask.nonzero().view(-1) for mask in (data.train_mask, data.val_mask))
     for number in range(config.epochs):
-        if number and number % config.refresh_every == 0:
+        if number and number % config.refresh_every == 0 and _may_refresh(number, config):
             model.refresh()
         model.train()
         total = 0.0
@@ -152,7 +156,9 @@ def _epochs(
             weight = None
             if config.class_weights:
                 weight = class_weights(data.y[train_nodes], logits.size(1))
-            loss = cross_entropy(logits, data.y[nodes], weight=weight)
+            loss = cross_entropy(
+                logits, data.y[nodes], weight=weight, label_smoothing=config.label_smoothing
+            )
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             total += float(loss.detach()) * nodes.numel()
@@ -168,12 +174,18 @@ def _epochs(
             return
 
 
+def _may_refresh(epoch: int, config: TrainConfig) -> bool:
+    return config.learn_filter and (not config.freeze_after or epoch <= config.freeze_after)
+
+
 def _optimizer(model: NodeClassifier, config: TrainConfig) -> torch.optim.Optimizer:
     groups = [
         {"params": model.other_parameters(), "weight_decay": config.weight_decay},
         {"params": model.embedding_parameters(), "weight_decay": 0.0},
-        {"params": model.filter_parameters(), "weight_decay": 0.0, "lr": config.filter_lr},
     ]
+    if config.learn_filter:
+        filters = model.filter_parameters()
+        groups.append({"params": filters, "weight_decay": 0.0, "lr": config.filter_lr})
     kept = [group for group in groups if group["params"]]
     return torch.optim.Adam(kept, lr=config.lr, fused=True)
 

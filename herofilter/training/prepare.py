@@ -15,8 +15,9 @@ from herofilter.data import (
     to_sparse,
     with_features,
 )
+from herofilter.nn import find_model
 
-SPARSE_BELOW = 0.1
+SPARSE_BELOW = 0.3
 
 
 def prepare_features(data: Data, feature_scaling: str = "none") -> Data:
@@ -34,9 +35,13 @@ def prepare_features(data: Data, feature_scaling: str = "none") -> Data:
     return data
 
 
-def prepare(data: Data, config: Config) -> Data:
-    """Check a graph and return it ready for any registered model."""
+def prepare(data: Data, config: Config, model: str = "herofilter") -> Data:
+    """Check a graph and return it ready for a registered model.
+
+    Directions are kept for a model that can read them, if the configuration says so.
+    """
     check_graph(data)
-    if config.patcher.directed == "symmetrise" and is_directed(data):
+    keep = config.patcher.directed == "keep" and find_model(model).directed
+    if not keep and is_directed(data):
         data = symmetrise(data)
     return prepare_features(data, config.train.feature_scaling)

@@ -3,19 +3,28 @@
 import dataclasses
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import psutil
+import torch
+from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.config import Config
 from herofilter.data import select_split
+from herofilter.errors import ConfigError
 from herofilter.nn import NodeClassifier, find_model
 from herofilter.training.loop import Epoch, TrainResult, train
 from herofilter.training.prepare import prepare
 from herofilter.training.run_folder import RunFolder
 from herofilter.training.seeding import seeded
+from herofilter.workers import run_jobs
+
+WORTH_A_PROCESS = 1000
 
 OnEpoch = Callable[[int, Epoch], None]
 
@@ -28,6 +37,8 @@ def train_splits(
     graph: str = "graph",
     out: str | Path | None = None,
     on_epoch: OnEpoch | None = None,
+    workers: int = 1,
+    on_split: Callable[[int], None] | None = None,
 ) -> dict[str, Any]:
     """Train a registered model on some splits of a graph and return the summary.
 
@@ -38,13 +49,18 @@ def train_splits(
         splits: which columns of the masks.
         graph: the graph's name, for the record.
         out: a run folder to write, or to continue.
-        on_epoch: called with the split and the epoch.
+        on_epoch: called with the split and the epoch; never with several workers.
+        workers: processes that splits are shared out to. Up to 50 000 nodes each training uses
+            one thread, so the numbers don't depend on how many there are.
+        on_split: called with each split that is finished, those of an earlier go first.
 
     Returns:
         ``graph``, ``model``, ``config``, ``test_accuracy`` and ``val_accuracy`` (each with
         ``mean``, ``std``, ``values``), ``splits``, ``seconds``, ``interrupted``.
     """
     config = config or Config()
+    if workers < 1:
+        raise ConfigError(f"workers must be at least 1 (got {workers})")
     header = {
         "graph": graph,
         "variant": data.get("variant", ""),
@@ -54,20 +70,26 @@ def train_splits(
     folder = RunFolder(Path(out), header) if out is not None else None
     finished: dict[str, dict[str, Any]] = dict(folder.splits) if folder is not None else {}
     interrupted = False
-    prepared = prepare(data, config)
-    for split in splits:
-        if str(split) in finished:
-            continue
-        started = time.perf_counter()
-        report = None if on_epoch is None else _bind(on_epoch, split)
-        network, result = train_split(prepared, model, config, split, report)
-        finished[str(split)] = split_metrics(result, time.perf_counter() - started)
-        interrupted = result.interrupted
-        if interrupted:
-            break
-        if folder is not None:
-            history = [dataclasses.asdict(epoch) for epoch in result.history]
-            folder.add(str(split), finished[str(split)], history, network.state_dict())
+    prepared = prepare(data, config, model)
+    jobs = [Job(prepared, model, config, split) for split in splits if str(split) not in finished]
+    if on_split is not None:
+        for split in [split for split in splits if str(split) in finished]:
+            on_split(split)
+    try:
+        with closing(_outcomes(jobs, min(workers, len(jobs)), on_epoch)) as outcomes:
+            for job, metrics, history, state in outcomes:
+                finished[str(job.split)] = metrics
+                interrupted = metrics["interrupted"]
+                if interrupted:
+                    break
+                if folder is not None:
+                    folder.add(str(job.split), metrics, history, state)
+                if on_split is not None:
+                    on_split(job.split)
+    except KeyboardInterrupt:
+        if not any(str(split) in finished for split in splits):
+            raise
+        interrupted = True
     chosen = [finished[str(split)] for split in splits if str(split) in finished]
     summary = {
         **header,
@@ -88,11 +110,14 @@ def train_split(
     config: Config,
     split: int,
     on_epoch: Callable[[Epoch], None] | None = None,
+    score_test: bool = True,
 ) -> tuple[NodeClassifier, TrainResult]:
     """Build a registered model for a prepared graph, train it on one split, return both."""
     with seeded(config.train.seed):
         network = find_model(model).build(prepared, config)
-    return network, train(network, select_split(prepared, split), config.train, on_epoch)
+    return network, train(
+        network, select_split(prepared, split), config.train, on_epoch, score_test
+    )
 
 
 def split_metrics(result: TrainResult, seconds: float) -> dict[str, Any]:
@@ -120,6 +145,57 @@ def spread(values: Sequence[float]) -> dict[str, Any]:
     std = statistics.stdev(values) if len(values) > 1 else 0.0
     mean = statistics.fmean(values) if values else float("nan")
     return {"mean": mean, "std": std, "values": list(values)}
+
+
+def default_workers(data: Data, splits: Sequence[int]) -> int:
+    """Return how many processes are worth their start: one per core, but one on tiny graphs."""
+    small = int(data.num_nodes or 0) < WORTH_A_PROCESS
+    return 1 if small else max(1, min(psutil.cpu_count() or 1, len(splits)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """One training of a registered model."""
+
+    prepared: Data
+    model: str
+    config: Config
+    split: int
+
+
+Outcome = tuple[Job, dict[str, Any], list[dict[str, Any]], dict[str, Tensor]]
+
+
+def _outcomes(
+    jobs: Sequence[Job], workers: int, on_epoch: OnEpoch | None
+) -> Generator[Outcome, None, None]:
+    by_split = {job.split: job for job in jobs}
+    if workers > 1:
+        for split, metrics, history, arrays in run_jobs(_run_afar, jobs, workers):
+            state = {key: torch.from_numpy(array) for key, array in arrays.items()}
+            yield by_split[split], metrics, history, state
+        return
+    for job in jobs:
+        report = None if on_epoch is None else _bind(on_epoch, job.split)
+        yield job, *_run_job(job, report)[1:]
+
+
+def _run_job(
+    job: Job, on_epoch: Callable[[Epoch], None] | None = None
+) -> tuple[int, dict[str, Any], list[dict[str, Any]], dict[str, Tensor]]:
+    started = time.perf_counter()
+    network, result = train_split(job.prepared, job.model, job.config, job.split, on_epoch)
+    metrics = split_metrics(result, time.perf_counter() - started)
+    history = [dataclasses.asdict(epoch) for epoch in result.history]
+    return job.split, metrics, history, network.state_dict()
+
+
+def _run_afar(
+    job: Job,
+) -> tuple[int, dict[str, Any], list[dict[str, Any]], dict[str, np.ndarray]]:
+    # plain arrays: a tensor's shared memory would vanish with the worker
+    split, metrics, history, state = _run_job(job)
+    return split, metrics, history, {key: value.numpy() for key, value in state.items()}
 
 
 def _bind(on_epoch: OnEpoch, split: int) -> Callable[[Epoch], None]:

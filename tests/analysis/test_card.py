@@ -98,8 +98,8 @@ def test_memory_needs_and_whether_they_fit(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_direction_rule() -> None:
     assert data_card(directed()).direction_rule == (
-        "directed: the spectral patcher symmetrises it; the fast one keeps directions "
-        "with directed=keep"
+        "directed: both patchers keep directions; directed=symmetrise forgets them, "
+        "as the paper does"
     )
     assert data_card(plain()).direction_rule == "undirected: both patchers take it as it is"
 

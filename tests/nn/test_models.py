@@ -17,7 +17,7 @@ SMALL = Config().replace(patch_size=4, hidden_channels=8, epochs=3)
 
 
 def build(name: str, data: Data, config: Config = SMALL) -> tuple[torch.nn.Module, Data]:
-    data = prepare(data, config)
+    data = prepare(data, config, name)
     with seeded(0):
         return find_model(name).build(data, config), data
 

@@ -98,8 +98,10 @@ def test_no_features_become_degrees_and_train() -> None:
 def test_directed_edges_are_symmetrised_unless_kept() -> None:
     data = directed()
     assert is_directed(data)
-    assert not is_directed(prepare(data, Config()))
-    assert is_directed(prepare(data, Config().replace(directed="keep")))
+    assert is_directed(prepare(data, Config()))
+    assert not is_directed(prepare(data, Config().replace(directed="symmetrise")))
+    # a model that can't read directions gets both
+    assert not is_directed(prepare(data, Config(), "gcn"))
     assert is_directed(data)
 
 

@@ -1,13 +1,19 @@
+import json
 import math
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from torch_geometric.data import Data
 
 from herofilter.config import Config
 from herofilter.data import select_split
 from herofilter.errors import ConfigError, GraphError
-from herofilter.training import prepare, train_splits
-from herofilter.training.protocol import spread, train_split
+from herofilter.files import load_tensors
+from herofilter.training import default_workers, prepare, protocol, train_splits
+from herofilter.training.protocol import WORTH_A_PROCESS, spread, train_split
 from tests.training.graphs import SMALL, graph
 
 
@@ -89,9 +95,102 @@ def test_ctrl_c_ends_the_run_with_what_there_is() -> None:
     assert summary["splits"] == [0, 1]
 
 
+def without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_times(entry) for key, entry in value.items() if key != "seconds"}
+    return value
+
+
+def test_two_workers_give_the_same_bits_as_one(tmp_path: Path) -> None:
+    heard: list[int] = []
+    runs = [
+        train_splits(
+            graph(), "herofilter", SMALL, [0, 1, 2], "small", tmp_path / str(workers), None, workers
+        )
+        for workers in (1, 2)
+    ]
+    assert without_times(runs[0]) == without_times(runs[1])
+    one, two = (
+        without_times(json.loads((tmp_path / name / "metrics.json").read_text())) for name in "12"
+    )
+    assert one == two
+    histories = [json.loads((tmp_path / name / "history.json").read_text()) for name in "12"]
+    assert histories[0] == histories[1]
+    weights, others = (load_tensors(tmp_path / name / "weights.safetensors")[0] for name in "12")
+    assert weights.keys() == others.keys()
+    assert all(torch.equal(weights[key], others[key]) for key in weights)
+    # nothing is left to do, and each split of the earlier go is told
+    train_splits(
+        graph(), "herofilter", SMALL, [0, 2], "small", tmp_path / "2", None, 2, heard.append
+    )
+    assert heard == [0, 2]
+
+
+def pressed_after(count: int) -> Callable[..., Iterator[Any]]:
+    """Return jobs in processes during which the user presses Ctrl-C."""
+
+    def run(
+        function: Callable[[Any], Any], jobs: Sequence[Any], workers: int
+    ) -> Iterator[tuple[Any, ...]]:
+        assert workers == 2
+        # the last one is the first to be finished
+        for job in list(reversed(jobs))[:count]:
+            yield function(job)
+        raise KeyboardInterrupt
+
+    return run
+
+
+def test_ctrl_c_with_workers_keeps_finished_splits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = train_splits(graph(), "mlp", SMALL, [0, 1, 2])
+    heard: list[int] = []
+
+    def run(workers: int, splits: Sequence[int] = (0, 1, 2)) -> dict[str, Any]:
+        heard.clear()
+        return train_splits(
+            graph(), "mlp", SMALL, splits, "graph", tmp_path, None, workers, heard.append
+        )
+
+    with monkeypatch.context() as patch:
+        patch.setattr(protocol, "run_jobs", pressed_after(1))
+        summary = run(2)
+        assert (summary["splits"], summary["interrupted"], heard) == ([2], True, [2])
+        kept = json.loads((tmp_path / "metrics.json").read_text())
+        assert list(kept) == ["splits"]
+        assert list(kept["splits"]) == ["2"]
+        # what is kept is of no use to whom it wasn't asked for
+        patch.setattr(protocol, "run_jobs", pressed_after(0))
+        with pytest.raises(KeyboardInterrupt):
+            run(2, (0, 1))
+    assert without_times(run(1)) == without_times(whole)
+    assert heard == [2, 0, 1]
+
+
+def test_ctrl_c_before_any_split_is_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "run_jobs", pressed_after(0))
+    with pytest.raises(KeyboardInterrupt):
+        train_splits(graph(), "mlp", SMALL, [0, 1], out=tmp_path / "out", workers=2)
+    assert not (tmp_path / "out").exists()
+
+
+def test_processes_are_for_graphs_that_are_worth_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol.psutil, "cpu_count", lambda: 4)
+    small, large = Data(num_nodes=WORTH_A_PROCESS - 1), Data(num_nodes=WORTH_A_PROCESS)
+    assert default_workers(small, range(10)) == 1
+    assert [default_workers(large, range(count)) for count in (1, 3, 10)] == [1, 3, 4]
+    monkeypatch.setattr(protocol.psutil, "cpu_count", lambda: None)
+    assert default_workers(large, range(10)) == 1
+
+
 def test_mistakes_are_told() -> None:
     with pytest.raises(ConfigError, match=r"model must be one of .*did you mean 'gcn'"):
         train_splits(graph(), "gnc", SMALL)
+    with pytest.raises(ConfigError, match=r"^workers must be at least 1 \(got 0\)$"):
+        train_splits(graph(), "mlp", SMALL, workers=0)
     with pytest.raises(ConfigError, match="split must be between 0 and 2 \\(got 3\\)"):
         train_splits(graph(), "mlp", SMALL, [3])
     bare = graph()

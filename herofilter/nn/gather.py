@@ -1,0 +1,43 @@
+"""Tokens of many patches, chunk by chunk, from one table of hidden vectors."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+
+def gather_chunks(hidden: Tensor, indices: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Return the tokens ``hidden[index]`` of each chunk, patch positions first.
+
+    On the way back all chunks add to one gradient; indexing chunk by chunk would fill one of the
+    size of ``hidden`` for each of them.
+
+    Shapes:
+        - hidden: ``[n, h]``; each index: ``[b, p]``
+        - each output: ``[p, b, h]``
+
+    Example:
+        >>> gather_chunks(torch.eye(3), [torch.tensor([[2, 0]])])[0].argmax(-1).tolist()
+        [[2], [0]]
+    """
+    chunks: tuple[Tensor, ...] = _Gather.apply(hidden, *indices)  # type: ignore[no-untyped-call]
+    return chunks
+
+
+class _Gather(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, hidden: Tensor, *indices: Tensor) -> tuple[Tensor, ...]:
+        ctx.save_for_backward(*indices)
+        ctx.shape = hidden.shape
+        return tuple(hidden[index.t()] for index in indices)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
+        total = upstream[0].new_zeros(ctx.shape)
+        for index, gradient in zip(ctx.saved_tensors, upstream, strict=True):
+            # [p, b, h] -> [p·b, h]
+            total.index_add_(0, index.t().reshape(-1), gradient.reshape(-1, ctx.shape[1]))
+        return total, *[None] * len(upstream)

@@ -1,0 +1,34 @@
+"""The accuracy benchmark as a table in the terminal."""
+
+from typing import Any
+
+from rich.table import Table
+
+from herofilter.report.console import percent
+
+DASH = "–"
+
+
+def accuracy_table(result: dict[str, Any]) -> Table:
+    """Return test accuracy per graph: the paper's, then one column per model or preset."""
+    table = Table(title="Test accuracy (%), mean ± std over seeds and splits")
+    table.add_column("graph")
+    for title in ("paper", *result["columns"].values()):
+        table.add_column(title.replace(", ", ",\n"), justify="right", no_wrap=True)
+    for graph, row in result["graphs"].items():
+        paper = DASH if row["paper"] is None else percent(row["paper"])
+        table.add_row(graph, paper, *(accuracy_cell(row["columns"][c]) for c in result["columns"]))
+    return table
+
+
+def accuracy_cell(entry: dict[str, Any] | None) -> str:
+    """Return ``mean ± std`` in percent, the mean alone for one value, a dash for none.
+
+    Example:
+        >>> accuracy_cell({"count": 1, "test_accuracy": {"mean": 0.851, "std": 0.0}})
+        '85.1'
+    """
+    if entry is None:
+        return DASH
+    accuracy = entry["test_accuracy"]
+    return percent(accuracy) if entry["count"] > 1 else f"{100 * accuracy['mean']:.1f}"

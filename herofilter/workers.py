@@ -1,0 +1,58 @@
+"""Independent jobs in processes of their own."""
+
+import multiprocessing
+import signal
+import warnings
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from typing import TypeVar
+
+from herofilter.errors import RunError
+
+Job = TypeVar("Job")
+Outcome = TypeVar("Outcome")
+
+
+def run_jobs(
+    function: Callable[[Job], Outcome], jobs: Sequence[Job], workers: int
+) -> Generator[Outcome, None, None]:
+    """Yield the outcomes of all jobs as they come; with several workers each is a process.
+
+    Closing the iterator ends the jobs that are under way.
+
+    Args:
+        function: what is done with a job; a function at the top of a module.
+        jobs: what to do, the longest first.
+        workers: how many processes; with one, the jobs run here, in order.
+
+    Example:
+        >>> list(run_jobs(abs, [-1, -2], workers=1))
+        [1, 2]
+    """
+    if workers <= 1:
+        yield from map(function, jobs)
+        return
+    others = set(multiprocessing.active_children())
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
+    try:
+        for future in as_completed([pool.submit(function, job) for job in jobs]):
+            yield future.result()
+        pool.shutdown()
+    except BrokenProcessPool:
+        raise RunError(
+            "every worker must live until its job ends, but one was ended from outside, perhaps "
+            "for want of memory; what is finished is kept, so run it again with --workers 1"
+        ) from None
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        # whoever presses Ctrl-C doesn't want to wait for trainings that may last minutes
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()
+
+
+def _start_worker() -> None:
+    # Ctrl-C reaches every process of the terminal; the one that started the workers ends them
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.filterwarnings("ignore", message="Sparse ")
