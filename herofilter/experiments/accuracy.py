@@ -99,6 +99,7 @@ def run_accuracy(
     out: str | Path = "runs/bench-herofilter",
     workers: int = 1,
     on_step: OnStep | None = None,
+    finished: bool = False,
 ) -> dict[str, Any]:
     """Train every column on every graph and return the summary.
 
@@ -112,6 +113,8 @@ def run_accuracy(
         out: the folder of finished trainings.
         workers: processes.
         on_step: called with trainings done, trainings in all, and what was done last.
+        finished: train nothing, and sum up what is finished: a column may then stand on fewer
+            splits than the others, and ``done`` says on which.
 
     Returns:
         ``command``, ``splits``, ``columns`` (titles), ``workers`` and ``cores`` with which the
@@ -132,7 +135,8 @@ def run_accuracy(
             kept = UnitFile(Path(out), unit, REGISTRY[unit.graph].variant)
             files.setdefault((unit.graph, unit.column), []).append(kept)
     every = [file for group in files.values() for file in group]
-    complete(units, every, workers, on_step)
+    if not finished:
+        complete(units, every, workers, on_step)
     return {
         "command": command,
         "splits": list(chosen),
@@ -157,14 +161,19 @@ def run_accuracy(
     }
 
 
-def summarise(files: Sequence[UnitFile], splits: Sequence[int], preset: str) -> dict[str, Any]:
-    """Return what one column reached on one graph, from one file per seed.
+def summarise(
+    files: Sequence[UnitFile], splits: Sequence[int], preset: str
+) -> dict[str, Any] | None:
+    """Return what one column reached on one graph, from one file per seed; None for nothing.
 
     ``test_accuracy`` and ``val_accuracy`` have ``mean``, ``std`` and ``values`` over all seeds and
     splits, seed by seed; ``interval`` is that of :func:`mean_interval`; ``seconds`` is the mean
     per split, patches and training together.
     """
-    runs = [[file.splits[str(split)] for split in splits] for file in files]
+    done = [split for split in splits if all(str(split) in file.splits for file in files)]
+    if not done:
+        return None
+    runs = [[file.splits[str(split)] for split in done] for file in files]
     every = [run for row in runs for run in row]
     by_split = [
         statistics.fmean(run["test_accuracy"] for run in column)
@@ -177,6 +186,7 @@ def summarise(files: Sequence[UnitFile], splits: Sequence[int], preset: str) -> 
         "model": files[0].header["model"],
         "preset": preset,
         "changed": changed_settings(config),
+        "done": done,
         "count": len(every),
         "test_accuracy": spread([run["test_accuracy"] for run in every]),
         "interval": mean_interval(by_split),
@@ -279,7 +289,10 @@ def _paper(graph: str) -> dict[str, float] | None:
 
 
 def _distinct(files: Sequence[UnitFile], splits: Sequence[int], key: str) -> list[int]:
-    return sorted({file.splits[str(split)][key] for file in files for split in splits})
+    names = [str(split) for split in splits]
+    return sorted(
+        {file.splits[name][key] for file in files for name in names if name in file.splits}
+    )
 
 
 def _environments(files: Sequence[UnitFile]) -> list[dict[str, Any]]:

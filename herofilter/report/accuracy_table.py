@@ -32,3 +32,14 @@ def accuracy_cell(entry: dict[str, Any] | None) -> str:
         return DASH
     accuracy = entry["test_accuracy"]
     return percent(accuracy) if entry["count"] > 1 else f"{100 * accuracy['mean']:.1f}"
+
+
+def unfinished(result: dict[str, Any]) -> list[str]:
+    """Return a line for every column that stands on fewer splits than were asked for."""
+    wanted = len(result["splits"])
+    return [
+        f"{graph}, {result['columns'][column]}: {len(entry['done'])} of {wanted} splits"
+        for graph, row in result["graphs"].items()
+        for column, entry in row["columns"].items()
+        if entry is not None and len(entry["done"]) < wanted
+    ]

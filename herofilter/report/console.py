@@ -37,11 +37,13 @@ class TrainProgress:
     def __init__(self, progress: Progress, graph: str, splits: list[int], epochs: int) -> None:
         self.progress, self.splits, self.epochs = progress, splits, epochs
         self.done: set[int] = set()
-        self.name = ""
+        self.name, self.current = "", -1
         self.task = progress.add_task(f"{graph}: preparing", total=len(splits) * epochs)
 
     def epoch(self, split: int, epoch: Epoch) -> None:
         """An epoch of one split has ended."""
+        if split != self.current:
+            self.current, self.name = split, ""
         self.progress.update(
             self.task,
             completed=self.splits.index(split) * self.epochs + epoch.epoch + 1,

@@ -112,27 +112,34 @@ class Search:
         """Train the best ``count`` trials, and the default, with further seeds on every split.
 
         The best of many trials is partly the luckiest. What the finals give is averaged with
-        what the trial had, and the choice is among the finalists alone.
+        what the trial had, and the choice is among the finalists alone. One that fails with a
+        further seed isn't reliable, and is no finalist.
         """
         completed = self._completed()
         chosen = completed[:count] + [r for r in completed[count:] if r["number"] == 0]
         for record in chosen if count else []:
-            held = self._finals(record["number"])
+            name, held = f"finals-{record['number']}", self._finals(record["number"])
             config = self.space.config(record["settings"])
             prepared = prepare(self.space.data, config, self.space.model)
-            for seed in [seed for seed in seeds if seed not in {run["seed"] for run in held}]:
-                for split in self.splits:
-                    result = self._train(prepared, config.replace(seed=seed), split, _ignore)
-                    if result.interrupted:
-                        raise KeyboardInterrupt
-                    held.append(_run(split, seed, result))
-                self.study.set_user_attr(f"finals-{record['number']}", held)
+            try:
+                for seed in [seed for seed in seeds if seed not in {run["seed"] for run in held}]:
+                    for split in self.splits:
+                        result = self._train(prepared, config.replace(seed=seed), split, _ignore)
+                        if result.interrupted:
+                            raise KeyboardInterrupt
+                        held.append(_run(split, seed, result))
+                    self.study.set_user_attr(name, held)
+            except HeroFilterError:
+                self.study.set_user_attr(name, [])
 
-    def best(self) -> dict[str, Any]:
-        """Return the best completed trial or finalist; ties go to the lower loss, then number."""
+    def best(self, finals: bool = False) -> dict[str, Any]:
+        """Return the best completed trial, or the best finalist when there were ``finals``.
+
+        Ties go to the lower loss, then to the earlier trial.
+        """
         completed = self._completed()
         for record in completed:
-            record["finals"] = self._finals(record["number"])
+            record["finals"] = self._finals(record["number"]) if finals else []
             if record["finals"]:
                 runs = [*record["runs"], *record["finals"]]
                 record["val_accuracy"] = _mean(runs)

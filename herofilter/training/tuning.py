@@ -117,7 +117,7 @@ def tune(
         finally:
             records = [trial_record(trial) for trial in study.get_trials()]
             write_json(out / "trials.json", records)
-        best, default = search.best(), search.default_accuracy()
+        best, default = search.best(finalists > 0), search.default_accuracy()
     config = options.config(best["settings"])
     states = Counter(record["state"] for record in records)
     counts = {state: states[state] for state in STATES.values()}

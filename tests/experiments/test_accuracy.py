@@ -265,7 +265,7 @@ def test_settings_that_came_later_have_their_default(
     tiny(tmp_path, columns=("mlp",))
     path = tmp_path / "karate-mlp-seed-0.json"
     content = json.loads(path.read_text())
-    del content["config"]["train"]["weight_average"]
+    del content["config"]["train"]["label_smoothing"]
     path.write_text(json.dumps(content))
     seen = counted(monkeypatch)
     with warnings.catch_warnings():
@@ -401,3 +401,15 @@ def test_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert places(f"{whole} --graphs texas", out) == inside
     assert places(whole, out, Path("b/my.json")) == (Path("b/my.json"), Path("b/my.md"))
     assert places(whole, out, page=Path("c.md")) == (published[0], Path("c.md"))
+
+
+def test_what_is_finished_can_be_summed_up(tmp_path: Path) -> None:
+    assert tiny(tmp_path, columns=("mlp",), finished=True)["graphs"]["karate"]["columns"] == {
+        "mlp": None
+    }
+    tiny(tmp_path, columns=("mlp",), splits=(0,))
+    found = tiny(tmp_path, columns=("mlp", "gcn"), splits=(0, 1), finished=True)
+    columns = found["graphs"]["karate"]["columns"]
+    assert columns["gcn"] is None
+    assert columns["mlp"]["done"] == [0]
+    assert columns["mlp"]["count"] == 1

@@ -17,6 +17,7 @@ def entry(mean: float, preset: str = "default", **changes: Any) -> dict[str, Any
         "model": "herofilter",
         "preset": preset,
         "changed": {},
+        "done": list(range(10)),
         "count": 10,
         "test_accuracy": {"mean": mean, "std": 0.0123, "values": []},
         "interval": [mean - 0.01, mean + 0.01],
@@ -144,3 +145,13 @@ def test_the_published_page_is_that_of_the_published_numbers() -> None:
         pytest.skip("the benchmark hasn't been published yet")
     result = json.loads(numbers.read_text(encoding="utf-8"))
     assert page.read_text(encoding="utf-8") == results_page(result)
+
+
+def test_an_unfinished_column_says_so() -> None:
+    result = made_up()
+    assert "Not finished" not in results_page(result)
+    result["graphs"]["texas"]["columns"]["mlp"]["done"] = [0, 1, 2]
+    assert (
+        "Not finished, so on fewer splits than the others: texas, MLP: 3 of 10 splits."
+        in results_page(result)
+    )

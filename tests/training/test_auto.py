@@ -222,7 +222,7 @@ def test_an_ensemble_has_at_most_ten_parts(monkeypatch: pytest.MonkeyPatch) -> N
     for number, candidate in enumerate(candidates):
         candidate[number] = torch.tensor([0.1, 0.9])
     assert len(select_ensemble(candidates, y)) == 10
-    monkeypatch.setattr(auto, "MOST_PICKS", 3)
+    monkeypatch.setattr("herofilter.training.ensemble.MOST_PICKS", 3)
     assert len(select_ensemble(candidates, y)) == 3
 
 

@@ -727,3 +727,23 @@ def test_finalists_are_judged_with_further_seeds(tmp_path: Path) -> None:
     trials = json.loads((tmp_path / "b" / "trials.json").read_text())
     best = sorted(trials, key=lambda trial: -trial["val_accuracy"])[:2]
     assert judged["best_trial"] in {0, *(trial["number"] for trial in best)}
+
+
+def test_a_finalist_that_fails_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options: dict[str, Any] = {"model": "mlp", "trials": 3, "fixed": ["epochs=4"]}
+    best = search(tmp_path / "plain", graph(1), **options)["best_trial"]
+    (record,) = [record for record in trials(tmp_path / "plain") if record["number"] == best]
+    winner = make_space("wide", "mlp", graph(1), ["epochs=4"]).config(record["settings"])
+
+    def fail_in_the_finals(
+        prepared: Data, model: str, config: Config, *rest: Any, **more: Any
+    ) -> Any:
+        if config == winner.replace(seed=2):
+            raise RunError("the training loss must be a number")
+        return train_split(prepared, model, config, *rest, **more)
+
+    monkeypatch.setattr(search_module, "train_split", fail_in_the_finals)
+    summary = search(tmp_path / "out", graph(1), finalists=2, **options)
+    assert summary["best_trial"] != best
+    # one split with three seeds
+    assert len(summary["val_accuracy"]["values"]) == 3

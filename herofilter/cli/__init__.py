@@ -1,0 +1,33 @@
+"""The command line: thin, no logic."""
+
+import sys
+import warnings
+from typing import Any
+
+import typer
+
+from herofilter.cli import bench as bench
+from herofilter.cli import graphs as graphs
+from herofilter.cli import train as train
+from herofilter.cli import tune as tune
+from herofilter.cli.common import app
+from herofilter.errors import HeroFilterError
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one sentence and exit code 2."""
+    warnings.showwarning = _show_warning
+    warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta state")
+    try:
+        app()
+    except HeroFilterError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except SystemExit as end:
+        if isinstance(end.__context__, typer.Exit) and end.code == 130:
+            print("stopped; what was finished is kept", file=sys.stderr)
+        raise
+
+
+def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+    print(f"warning: {message}", file=sys.stderr)

@@ -1,0 +1,178 @@
+"""The commands demo and bench."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from herofilter.cli.common import Json, app, bench, parse_splits, print_json
+
+
+@app.command(epilog="Example: herofilter demo --out runs/demo")
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for demo.json and demo.png.")] = Path(
+        "runs/demo"
+    ),
+    seed: Annotated[int, typer.Option(help="Seed of graphs and models.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Train MLP, GCN and HeroFilter on nine synthetic graphs of rising heterophily."""
+    from herofilter.experiments.demo import run_demo
+    from herofilter.files import write_json
+    from herofilter.report.console import demo_table, progress_bar
+    from herofilter.report.picture import demo_picture
+
+    with progress_bar() as progress:
+        task = progress.add_task("demo", total=1)
+
+        def on_step(done: int, total: int, what: str) -> None:
+            progress.update(task, completed=done, total=total, description=what)
+
+        result = run_demo(seed=seed, workers=os.cpu_count() or 1, on_step=on_step)
+    write_json(out / "demo.json", result)
+    demo_picture(result, out / "demo.png")
+    if as_json:
+        print_json(result)
+        return
+    console = Console()
+    console.print(demo_table(result))
+    held = sum(level["holds"] for level in result["levels"])
+    console.print(
+        f"HeroFilter is at least the better of MLP and GCN, within one standard error, at "
+        f"{held} of {len(result['levels'])} levels. {result['seconds']:.0f} s; table and picture: "
+        f"{out / 'demo.json'}, {out / 'demo.png'}",
+        highlight=False,
+    )
+
+
+@bench.command(
+    "herofilter", epilog="Example: herofilter bench herofilter --graphs texas,cora --splits 0,1"
+)
+def bench_herofilter(
+    graphs: Annotated[
+        str | None, typer.Option(help="Names such as texas,cora; by default the paper's nine.")
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            help="Some of mlp,gcn,default,tuned-undirected,tuned-fast,"
+            "tuned-directed; by default all."
+        ),
+    ] = None,
+    splits: Annotated[str, typer.Option(help="all, or numbers such as 0,1,2.")] = "all",
+    workers: Annotated[
+        int | None, typer.Option(help="Processes of one thread each; by default one per core.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder of finished trainings, continued when it is there.")
+    ] = Path("runs/bench-herofilter"),
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="The summary. By default accuracy.json in the folder, but "
+            "results/accuracy.json for the whole benchmark in a checkout."
+        ),
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(help="The page. By default beside the summary, or docs/results.md likewise."),
+    ] = None,
+    finished: Annotated[
+        bool, typer.Option("--finished", help="Train nothing; sum up what is finished.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Compare MLP, GCN and HeroFilter, default and tuned, on nine graphs of the paper."""
+    from herofilter.experiments import accuracy
+    from herofilter.files import write_json, write_text
+    from herofilter.report.accuracy_page import results_page
+    from herofilter.report.accuracy_table import accuracy_table
+    from herofilter.report.console import progress_bar
+
+    names = accuracy.GRAPHS if graphs is None else graphs.split(",")
+    available = accuracy.num_common_splits(names)
+    chosen = None if splits == "all" else parse_splits(splits, available)
+    with progress_bar() as progress:
+        task = progress.add_task("benchmark", total=1)
+
+        def on_step(done: int, total: int, what: str) -> None:
+            progress.update(task, completed=done, total=total, description=what)
+
+        result = accuracy.run_accuracy(
+            names,
+            tuple(accuracy.COLUMNS) if columns is None else columns.split(","),
+            chosen,
+            out,
+            os.cpu_count() or 1 if workers is None else workers,
+            on_step,
+            finished,
+        )
+    summary, text = accuracy.places(result["command"], out, results, page)
+    write_json(summary, result)
+    write_text(text, results_page(result))
+    if as_json:
+        print_json(result)
+        return
+    console = Console()
+    console.print(accuracy_table(result))
+    console.print(f"written to {summary} and {text}", highlight=False, soft_wrap=True)
+
+
+@bench.command("filters", epilog="Example: herofilter bench filters --graphs texas,mixed")
+def bench_filters(
+    graphs: Annotated[
+        str | None,
+        typer.Option(help="Some of texas,chameleon,cora,dense,noisy,mixed; by default all."),
+    ] = None,
+    variants: Annotated[
+        str | None, typer.Option(help="Names such as learned,fixed,ppr; by default all fourteen.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes of one thread each; by default one per core.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder of finished trainings, continued when it is there.")
+    ] = Path("runs/bench-filters"),
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="The summary. By default filters.json in the folder, but results/filters.json "
+            "for the whole study in a checkout."
+        ),
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(help="The page. By default beside the summary, or docs/filters.md likewise."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask whether the learned filter earns its place over a fixed one."""
+    from herofilter.experiments import filters
+    from herofilter.files import write_json, write_text
+    from herofilter.report.console import progress_bar
+    from herofilter.report.filters_page import filters_page, verdicts
+
+    with progress_bar() as progress:
+        task = progress.add_task("study", total=1)
+
+        def on_step(done: int, total: int, what: str) -> None:
+            progress.update(task, completed=done, total=total, description=what)
+
+        result = filters.run_filters(
+            tuple(filters.GRAPHS) if graphs is None else graphs.split(","),
+            tuple(filters.VARIANTS) if variants is None else variants.split(","),
+            out,
+            os.cpu_count() or 1 if workers is None else workers,
+            on_step,
+        )
+    summary, text = filters.places(result["command"], out, results, page)
+    write_json(summary, result)
+    write_text(text, filters_page(result))
+    if as_json:
+        print_json(result)
+        return
+    console = Console()
+    for line in (*verdicts(result), f"written to {summary} and {text}"):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,115 @@
+"""The command train."""
+
+import itertools
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+import herofilter
+from herofilter.cli.common import Graph, Json, app, parse_splits, print_json
+
+
+@app.command(
+    epilog="Example: herofilter train texas --splits all --set patch_size=8 --out runs/texas"
+)
+def train(
+    graph: Graph,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="A registered model (herofilter list), or auto: a portfolio, picked by "
+            "validation. By default the preset's; auto for a graph of your own."
+        ),
+    ] = None,
+    patcher: Annotated[
+        str | None, typer.Option(help="auto, spectral or fast. By default the preset's.")
+    ] = None,
+    splits: Annotated[
+        str, typer.Option(help="all, numbers such as 0,1,2, or a name such as public.")
+    ] = "0",
+    seed: Annotated[int, typer.Option(help="Seed of weights, dropout and batches.")] = 0,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="default, paper (Algorithm 1), a preset of the graph such as tuned, "
+            "or the path of a preset.yaml."
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting: key=value. May be repeated.")
+    ] = None,
+    ensemble: Annotated[
+        bool, typer.Option("--ensemble", help="With auto: also average members, reported apart.")
+    ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Processes that splits are shared out to (auto has one); by default one per core."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Run folder; an unfinished one is continued.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Train a model on some splits of a graph and write a run folder."""
+    from herofilter.data import num_splits
+    from herofilter.report.console import percent, train_progress, train_table
+    from herofilter.training.presets import choose_run, graph_name
+
+    model, config = choose_run(graph, preset, model, ensemble, bool(patcher or settings))
+    options = {"seed": seed} if patcher is None else {"seed": seed, "patcher": patcher}
+    config = config.replace(**options).with_settings(settings or [])
+    named = splits.isalpha() and splits != "all"
+    data = herofilter.load_dataset(graph, split=splits if named else None)
+    chosen = [0] if named else parse_splits(splits, num_splits(data))
+    name = graph_name(graph)
+    out = out or _new_folder(Path("runs"), f"{name}-{model}-{time.strftime('%Y%m%d-%H%M%S')}")
+    with train_progress(name, chosen, config.train.epochs) as show:
+        if model == "auto":
+            summary = herofilter.train_auto(
+                data, config, chosen, name, out, show.epoch, show.member, ensemble
+            )
+        else:
+            count = herofilter.training.default_workers(data, chosen)
+            summary = herofilter.train_splits(
+                data,
+                model,
+                config,
+                chosen,
+                name,
+                out,
+                show.epoch,
+                count if workers is None else workers,
+                show.split,
+            )
+    summary["out"] = str(out)
+    if as_json:
+        print_json(summary)
+    else:
+        console = Console()
+        console.print(train_table(summary))
+        count = len(summary["splits"])
+        if "ensemble" in summary:
+            console.print(
+                f"ensemble, apart: test accuracy {percent(summary['ensemble']['test_accuracy'])} %",
+                highlight=False,
+            )
+        console.print(
+            f"test accuracy {percent(summary['test_accuracy'])} % over "
+            f"{count} split{'s' if count > 1 else ''} in {summary['seconds']:.1f} s of training; "
+            f"written to {out}",
+            highlight=False,
+        )
+    if summary["interrupted"]:
+        raise KeyboardInterrupt
+
+
+def _new_folder(parent: Path, name: str) -> Path:
+    candidates = (
+        parent / (name if not count else f"{name}-{count}") for count in itertools.count()
+    )
+    return next(path for path in candidates if not path.exists())

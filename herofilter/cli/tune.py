@@ -1,0 +1,105 @@
+"""The command tune."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+import herofilter
+from herofilter.cli.common import Graph, Json, app, parse_splits, print_json
+
+
+@app.command(
+    epilog="Example: herofilter tune texas --budget 30m --set patcher=fast --as tuned-fast"
+)
+def tune(
+    graph: Graph,
+    budget: Annotated[
+        str, typer.Option(help="Time after which no trial is started: 90s, 30m, 2h.")
+    ] = "30m",
+    trials: Annotated[
+        int | None, typer.Option(help="Trials at most, those of an earlier go included.")
+    ] = None,
+    space: Annotated[str, typer.Option(help="wide, or paper (the paper's grid).")] = "wide",
+    splits: Annotated[str, typer.Option(help="all, or numbers such as 0,1,2.")] = "all",
+    model: Annotated[str, typer.Option(help="A registered model: herofilter list.")] = "herofilter",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting that isn't searched: key=value. May be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the search and of every training.")] = 0,
+    preset: Annotated[
+        str, typer.Option("--as", help="Name of the preset in preset.yaml.")
+    ] = "tuned",
+    finalists: Annotated[
+        int,
+        typer.Option(help="Best trials that get two further seeds before the choice; 0 for none."),
+    ] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder; a search in it is continued. By default runs/tune-GRAPH."),
+    ] = None,
+    into: Annotated[
+        Path | None, typer.Option(help="A file of several presets to put the new one into.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Search for a graph's best settings by validation accuracy and write a preset."""
+    from herofilter.data import num_splits
+    from herofilter.report.console import percent, progress_bar
+    from herofilter.training.presets import graph_name, merge_preset
+    from herofilter.training.tuning import TuneProgress, parse_budget
+    from herofilter.training.tuning import tune as run_search
+
+    seconds = parse_budget(budget)
+    herofilter.find_model(model)
+    data = herofilter.load_dataset(graph, split=None)
+    chosen = None if splits == "all" else parse_splits(splits, num_splits(data))
+    out = out or Path("runs") / f"tune-{graph_name(graph)}"
+    with progress_bar() as progress:
+        task = progress.add_task("tuning", total=trials or seconds)
+
+        def on_trial(now: TuneProgress) -> None:
+            best = "none yet" if now.best is None else f"{100 * now.best:.1f} %"
+            left = max(0.0, seconds - now.seconds) / 60
+            progress.update(
+                task,
+                completed=now.finished if trials else min(now.seconds, seconds),
+                description=f"{now.finished} trials, best validation {best}, {left:.0f} min left",
+            )
+
+        summary = run_search(
+            data,
+            graph,
+            model=model,
+            space=space,
+            budget=seconds,
+            trials=trials,
+            splits=chosen,
+            seed=seed,
+            out=out,
+            fixed=settings or [],
+            seeds=(seed,),
+            preset=preset,
+            finalists=finalists,
+            on_trial=on_trial,
+        )
+    summary["out"] = str(out)
+    if into is not None:
+        merge_preset(out / "preset.yaml", into)
+    if as_json:
+        print_json(summary)
+        return
+    console = Console()
+    changed = " ".join(f"{key}={value}" for key, value in summary["changed"].items())
+    counts = ", ".join(f"{count} {state}" for state, count in summary["trials"].items())
+    lines = [
+        f"trials: {counts} in {summary['seconds']:.0f} s",
+        f"chosen: {changed or 'the default configuration'}",
+        f"validation accuracy {percent(summary['val_accuracy'])} %, "
+        f"test accuracy {percent(summary['test_accuracy'])} %",
+        f"use it: herofilter train {graph} --splits {splits} --preset {out / 'preset.yaml'}",
+    ]
+    for line in lines:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
