@@ -154,7 +154,9 @@ def write_preset(
 def merge_preset(source: Path, target: Path) -> None:
     """Put the preset that tuning wrote to ``source`` into a file of several presets of a graph.
 
-    An entry of the same name is replaced, and the others stay; the file is made when absent.
+    An entry of the same name is replaced, and the others stay; the file is made when absent. Where
+    there are entries such as ``tuned-fast``, ``tuned`` stands for the one whose search reached the
+    highest validation accuracy.
     """
     graph, entries = _graph_of(source), _entries(source)
     if target.exists():
@@ -164,6 +166,10 @@ def merge_preset(source: Path, target: Path) -> None:
                 "give the file of the same graph"
             )
         entries = {**_entries(target), **entries}
+    kinds = [name for name in entries if name.startswith("tuned-")]
+    if kinds:
+        best = max(kinds, key=lambda name: float(entries[name]["study"]["val_accuracy"]))
+        entries = {"tuned": {"same": best}, **{k: v for k, v in entries.items() if k != "tuned"}}
     content = {"graph": graph, "presets": entries}
     write_text(target, yaml.safe_dump(content, sort_keys=False, width=100))
 

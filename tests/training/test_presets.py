@@ -265,9 +265,12 @@ def test_presets_are_merged_into_one_file(tmp_path: Path) -> None:
     target = tmp_path / "all.yaml"
     for name, lr in (("tuned-fast", 0.1), ("tuned-directed", 0.2), ("tuned-fast", 0.3)):
         source = tmp_path / f"{name}.yaml"
-        write_preset(source, "mine", name, "herofilter", Config().replace(lr=lr), {"trials": 1})
+        study = {"val_accuracy": 1 - lr}
+        write_preset(source, "mine", name, "herofilter", Config().replace(lr=lr), study)
         merge_preset(source, target)
     entries = yaml.safe_load(target.read_text())["presets"]
+    # the first search for tuned-fast was better, but the third took its place
+    assert entries.pop("tuned") == {"same": "tuned-directed"}
     assert {name: entry["config"]["train"]["lr"] for name, entry in entries.items()} == {
         "tuned-fast": 0.3,
         "tuned-directed": 0.2,
