@@ -66,13 +66,7 @@ class PatcherConfig:
         check_choice("ego", self.ego, ("first", "ranked"))
         check_choice("directed", self.directed, ("symmetrise", "keep"))
         check_choice("selection", self.selection, SELECTIONS)
-        for relation in self.relations:
-            check_choice("a relation", relation, RELATIONS)
-        if not self.relations or len(set(self.relations)) < len(self.relations):
-            raise ConfigError(
-                "relations must name at least one relation and none twice "
-                f"(got {','.join(self.relations) or 'none'})"
-            )
+        check_relations(self.relations)
         _at_least("patch_size", self.patch_size, 1)
         _at_least("num_eigenpairs", self.num_eigenpairs, 0)
         if not self.filter_starts:
@@ -249,6 +243,17 @@ class Config:
                 raise ConfigError(f"section {section} must hold settings (got {entries!r})")
             flat.update({f"{section}.{key}": value for key, value in entries.items()})
         return cls().replace(**flat)
+
+
+def check_relations(relations: Sequence[str]) -> None:
+    """Refuse unknown relations, none at all, and one that is named twice."""
+    for relation in relations:
+        check_choice("a relation", relation, RELATIONS)
+    if not relations or len(set(relations)) < len(relations):
+        raise ConfigError(
+            "relations must name at least one relation and none twice "
+            f"(got {','.join(relations) or 'none'})"
+        )
 
 
 def paper_config() -> Config:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from herofilter.config import RELATIONS
+from herofilter.config import check_relations
 from herofilter.errors import ConfigError, GraphError, check_choice
 from herofilter.patchers.patches import Patches, Slot
 from herofilter.patchers.push import push_top
@@ -75,13 +75,7 @@ class FastPatcher:
         check_choice("method", self.method, METHODS)
         check_choice("directed", self.directed, DIRECTED_RULES)
         check_choice("ego", self.ego, EGO_RULES)
-        for relation in self.relations:
-            check_choice("a relation", relation, RELATIONS)
-        if not self.relations or len(set(self.relations)) < len(self.relations):
-            raise ConfigError(
-                "relations must name at least one relation and none twice "
-                f"(got {','.join(self.relations) or 'none'})"
-            )
+        check_relations(self.relations)
         if self.patch_size < 1:
             raise ConfigError(f"patch_size must be at least 1 (got {self.patch_size})")
         if not 0 <= self.c < 1:
