@@ -9,6 +9,8 @@ from rich.console import Console
 
 from herofilter.cli.common import Json, app, bench, parse_splits, print_json
 
+TABLE_WIDTH = 116
+
 
 @app.command(epilog="Example: herofilter demo --out runs/demo")
 def demo(
@@ -115,7 +117,8 @@ def bench_herofilter(
     if as_json:
         print_json(result)
         return
-    console = Console()
+    # narrower, the table would lose its first column
+    console = Console(width=max(TABLE_WIDTH, Console().width))
     console.print(accuracy_table(result))
     console.print(f"written to {summary} and {text}", highlight=False, soft_wrap=True)
 

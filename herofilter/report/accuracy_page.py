@@ -17,7 +17,7 @@ def results_page(result: dict[str, Any]) -> str:
         "the same numbers and more. Don't edit it by hand: run the command again.",
         "## Accuracy",
         "Test accuracy in percent, mean ± standard deviation over seeds and splits. A dash: the "
-        "graph has no such preset, or the paper no such number.",
+        "graph has no such preset, the paper no such number, or nothing is trained yet.",
         _accuracy(result),
         _unfinished(result),
         "“Paper” is the row “HeroFilter (Ours)” of the paper's Tables 1 and 2, which have no row "
@@ -102,8 +102,8 @@ def _directed(result: Entry) -> str:
     if "tuned-directed" not in result["columns"]:
         return ""
     return (
-        "The directed column follows the direction of edges, which the paper leaves out. It stands "
-        "beside the others and never replaces them."
+        "The last column follows the direction of edges, which the paper leaves out; so do the "
+        "default settings on a directed graph. They stand beside the others and never replace them."
     )
 
 
