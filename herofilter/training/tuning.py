@@ -121,9 +121,11 @@ def tune(
     config = options.config(best["settings"])
     states = Counter(record["state"] for record in records)
     counts = {state: states[state] for state in STATES.values()}
+    # a study that was continued has more trials than this session asked for
+    number = None if trials is None else max(trials, sum(counts.values()))
     summary = {
         **{key: header[key] for key in ("graph", "variant", "model", "space", "splits", "seeds")},
-        "command": _command(graph, header, budget, trials, splits, preset, finalists),
+        "command": _command(graph, header, budget, number, splits, preset, finalists),
         "budget": budget,
         "trials": counts,
         "best_trial": best["number"],

@@ -219,11 +219,17 @@ def test_every_draw_is_a_valid_configuration(space_study: Callable[[], Any]) -> 
     for directed in (False, True):
         space = make_space("wide", "herofilter", graph(directed=directed))
         study = space_study()
+        found = []
         for _ in range(60):
             trial = study.ask()
             # raises where a value is impossible, or where a name has two sets of options
-            space.config(space.draw(TrialDraw(trial)))
+            found.append(space.config(space.draw(TrialDraw(trial))))
             study.tell(trial, 0.0)
+        # a space that drew the same thing over and over would be valid, too
+        assert len(set(found)) > 50
+        assert {config.patcher.directed for config in found} == (
+            {"symmetrise", "keep"} if directed else {"keep"}
+        )
 
 
 def test_fixed_settings_are_not_drawn() -> None:
@@ -747,3 +753,10 @@ def test_a_finalist_that_fails_is_none(tmp_path: Path, monkeypatch: pytest.Monke
     assert summary["best_trial"] != best
     # one split with three seeds
     assert len(summary["val_accuracy"]["values"]) == 3
+
+
+def test_the_command_of_a_continued_search_counts_all_its_trials(tmp_path: Path) -> None:
+    data = csbm(num_nodes=60, num_classes=3, num_splits=1, seed=0)
+    options = {"graph": "mine", "out": tmp_path, "fixed": ["epochs=2", "patcher=fast"]}
+    tune(data, trials=3, **options)
+    assert "--trials 3" in tune(data, trials=1, **options)["command"]
