@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from herofilter.nn.classifier import select
 from herofilter.nn.dropout import Dropout
+from herofilter.nn.sparse import sparse_product
 
 
 class FeatureLinear(nn.Module):
@@ -36,7 +37,8 @@ class FeatureLinear(nn.Module):
             nn.init.uniform_(self.bias, -bound, bound)
 
     def forward(self, x: Tensor) -> Tensor:
-        out = x @ self.weight
+        sparse = x.layout == torch.sparse_csr
+        out = sparse_product(x, self.weight) if sparse else x @ self.weight
         return out if self.bias is None else out + self.bias
 
 

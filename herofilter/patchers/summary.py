@@ -9,6 +9,7 @@ from torch.autograd.function import once_differentiable
 from torch_geometric.data import Data
 
 from herofilter.data.features import csr_tensor
+from herofilter.data.structure import is_directed
 from herofilter.patchers.fast import BACKWARDS, TWO_STEPS, FastPatcher
 from herofilter.spectral.adjacency import normalised_adjacency
 
@@ -38,6 +39,7 @@ class RelationSummary:
     def __init__(self, data: Data, patcher: FastPatcher) -> None:
         self.relations = patcher.relations
         self.c = patcher.c
+        self.directed = patcher.directed == "keep" and is_directed(data)
         matrix = normalised_adjacency(
             data.edge_index,
             int(data.num_nodes or 0),
@@ -59,21 +61,32 @@ class RelationSummary:
             - **hidden**: [n, h], of all nodes
             - **returns**: [number of relations, b, h]
         """
-        parts = [self._relation(relation, hidden) for relation in self.relations]
+        known: dict[tuple[bool, ...], Tensor] = {(): hidden}
+        parts = [self._relation(relation, known) for relation in self.relations]
         stacked = torch.stack(parts)
         return stacked if nodes is None else stacked.index_select(1, nodes)
 
-    def _relation(self, relation: str, hidden: Tensor) -> Tensor:
-        ahead, back = self.forwards, self.backwards
-        if relation in BACKWARDS:
-            ahead, back = back, ahead
+    def _relation(self, relation: str, known: dict[tuple[bool, ...], Tensor]) -> Tensor:
+        backwards = self.directed and relation in BACKWARDS
         if relation in TWO_STEPS:
-            return _product(ahead, back, _product(back, ahead, hidden))
-        # Horner's rule for the sum of c^(k-1) N^k H over k = 1 … 4, scaled to add up to one
-        total = _product(ahead, back, hidden)
-        for _ in range(SERIES_STEPS - 1):
-            total = _product(ahead, back, hidden + self.c * total)
-        return total * ((1 - self.c) / (1 - self.c**SERIES_STEPS))
+            # N·Nᵀ goes back along edges first, Nᵀ·N forwards
+            return self._walk((self.directed and not backwards, backwards), known)
+        terms = [
+            self.c ** (count - 1) * self._walk((backwards,) * count, known)
+            for count in range(1, SERIES_STEPS + 1)
+        ]
+        # scaled so that the factors add up to one
+        return sum(terms[1:], terms[0]) * ((1 - self.c) / (1 - self.c**SERIES_STEPS))
+
+    def _walk(self, steps: tuple[bool, ...], known: dict[tuple[bool, ...], Tensor]) -> Tensor:
+        """Return H after some steps, each forwards or backwards; relations share what they can."""
+        if steps not in known:
+            before = self._walk(steps[:-1], known)
+            ahead, back = self.forwards, self.backwards
+            if steps[-1]:
+                ahead, back = back, ahead
+            known[steps] = _product(ahead, back, before)
+        return known[steps]
 
 
 def _tensor(matrix: sp.csr_array) -> Tensor:
