@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
 from torch_geometric.data import Data
 
 from herofilter.config import Config
@@ -60,16 +59,26 @@ _TABLE = (
     ),
     _Row(
         "homophilic",
-        "neighbours that are mostly alike: a near diffusion in both directions",
+        "neighbours that are mostly alike: a far diffusion, summed up without a mixer",
         {
             "patcher": "fast",
             "directed": "symmetrise",
             "relations": ("out",),
-            "self_loops": True,
-            "patch_size": 17,
+            "c": 0.8,
+            "num_layers": 0,
+            "aggregation": "sum",
+        },
+    ),
+    _Row(
+        "summaries",
+        "few labels: the node beside one summary of each relation, and nothing to overfit",
+        {
+            "patcher": "fast",
+            "patch_size": 1,
+            "num_layers": 0,
             "aggregation": "slot_concat",
-            "feature_scaling": "rows",
-            "weight_decay": 5e-3,
+            "head_layers": 2,
+            "weight_decay": 1e-2,
         },
     ),
     _Row(
@@ -116,20 +125,19 @@ _TABLE = (
 
 
 def portfolio(data: Data, base: Config | None = None) -> list[Member]:
-    """Return about six configurations that differ, each suited to a kind of graph.
+    """Return about seven configurations that differ, each suited to a kind of graph.
 
     What a member names itself comes before ``base``; everything else (epochs, patience, seed,
     width, ...) is taken from it, and ``balanced`` is ``base`` itself. ``data`` is the graph as
     it was read, since a prepared one may have lost its directions: only a directed graph gets
     the member ``undirected``, only one whose filter is learned (up to 4000 nodes) the member
     ``high``, and only one without features the member ``labels``. Patches never exceed the
-    graph, and rows are scaled only where no feature is negative, that is, where features are
-    counts or shares.
+    graph.
 
     Example:
         >>> from herofilter.data import csbm
         >>> [member.name for member in portfolio(csbm(num_nodes=100))]
-        ['balanced', 'features', 'homophilic', 'smooth', 'heterophilic', 'high']
+        ['balanced', 'features', 'homophilic', 'summaries', 'smooth', 'heterophilic', 'high']
     """
     base = base or Config()
     has = {
@@ -138,22 +146,13 @@ def portfolio(data: Data, base: Config | None = None) -> list[Member]:
         "directions": is_directed(data),
         "no features": data.x is None,
     }
-    counts = _are_counts(data)
     return [
-        Member(row.name, row.model, _suited(base, row.settings, data, counts), row.why)
+        Member(row.name, row.model, _suited(base, row.settings, data), row.why)
         for row in _TABLE
         if has[row.needs]
     ]
 
 
-def _suited(base: Config, settings: Mapping[str, Any], data: Data, counts: bool) -> Config:
-    kept = {key: settings[key] for key in settings if counts or key != "feature_scaling"}
-    config = base.replace(**kept)
+def _suited(base: Config, settings: Mapping[str, Any], data: Data) -> Config:
+    config = base.replace(**settings)
     return config.replace(patch_size=min(config.patcher.patch_size, int(data.num_nodes or 0)))
-
-
-def _are_counts(data: Data) -> bool:
-    if data.x is None:
-        return False
-    values = data.x if data.x.layout == torch.strided else data.x.values()
-    return not bool((values < 0).any())

@@ -14,7 +14,7 @@ from herofilter.nn.build import SPECTRAL_LIMIT, choose_patcher
 
 SPACES = ("wide", "paper")
 PATCHED = ("herofilter", "fast-herofilter")
-PATCH_SIZES = (5, 9, 17, 33)
+PATCH_SIZES = (1, 5, 9, 17, 33)
 STARTS = ("low", "hop2", "high", "low,hop2", "low,high", "low,hop2,high")
 DIRECTED = ("out", "out,in", "coreference,cocitation", "out,in,coreference,cocitation")
 UNDIRECTED = ("out", "out,cocitation")
@@ -35,10 +35,26 @@ _KEEP: dict[str, Value] = {
 # settings that did well on graphs of different kinds: a search tries them before it draws
 RECIPES: tuple[dict[str, Value], ...] = (
     {**_KEEP, "patch_size": 5, "aggregation": "weighted", "weight_decay": 1e-2},
-    {**_KEEP, "patch_size": 5, "aggregation": "slot_concat", "weight_decay": 2e-2},
-    {**_KEEP, "patch_size": 17, "aggregation": "slot_concat", "weight_decay": 5e-3},
-    {"patch_size": 9, "aggregation": "weighted", "norm": "patch", "weight_decay": 1e-2},
-    {"patch_size": 17, "feature_scaling": "rows", "weight_decay": 5e-3, "dropout": 0.6},
+    {
+        **_KEEP,
+        "patch_size": 1,
+        "num_layers": 0,
+        "aggregation": "slot_concat",
+        "head_layers": 2,
+        "weight_decay": 1e-2,
+    },
+    {
+        "patcher": "fast",
+        "relations": "out",
+        "filter_starts": "low",
+        "c": 0.8,
+        "num_layers": 0,
+        "aggregation": "sum",
+    },
+    {**_KEEP, "patch_size": 17, "aggregation": "slot_concat"},
+    {"aggregation": "weighted", "norm": "patch", "weight_decay": 1e-2},
+    {"weight_decay": 1e-3},
+    {"patch_size": 17, "feature_scaling": "rows", "dropout": 0.6},
 )
 
 
@@ -184,7 +200,8 @@ class SearchSpace:
         found = [self.first()]
         for recipe in RECIPES:
             # what a baseline or a graph lacks isn't drawn, so it does no harm here
-            free = {key: value for key, value in recipe.items() if key not in self.fixed}
+            taken = self.fixed if self.model in PATCHED else {*self.fixed, "num_layers"}
+            free = {key: value for key, value in recipe.items() if key not in taken}
             start = replace(self, base=self.base.replace(**free)).first()
             if start not in found:
                 found.append(start)
@@ -254,16 +271,18 @@ class SearchSpace:
             parts *= 2 if settings.choice("selection", "top", "signed") == "signed" else 1
             if settings.choice("learn_filter", True, False):
                 settings.number("filter_lr", 1e-4, 1e-2)
+        else:
+            settings.choice("c", 0.2, 0.5, 0.8)
         settings.choice("self_loops", True, False)
         self._draw_patch_size(settings, 1 + parts)
 
     def _draw_patch_size(self, settings: Settings, least: int) -> None:
-        """Draw a patch that the graph can fill and in which every part has room."""
+        """Draw a patch that the graph can fill: every part has room in it, or only the node."""
         n, default = int(self.data.num_nodes or 0), self.base.patcher.patch_size
         sizes = [size for size in sorted({*PATCH_SIZES, default}) if size <= n] or [n]
-        options = [size for size in sizes if size >= least] or sizes[-1:]
+        options = [size for size in sizes if size >= least or size == 1]
         # Optuna wants the same options wherever a name is used
-        name = "patch_size" if options == sizes else f"patch_size_from_{options[0]}"
+        name = "patch_size" if options == sizes else f"patch_size_of_{len(options)}"
         near = max((size for size in options if size <= default), default=options[0])
         settings.pick("patch_size", options, near, name=name)
 
@@ -301,7 +320,7 @@ def changed_settings(config: Config, default: Config | None = None) -> dict[str,
 
 
 def _draw_mixer(settings: Settings) -> None:
-    settings.choice("aggregation", "slot_concat", "ego_concat", "weighted", "flatten")
+    settings.choice("aggregation", "slot_concat", "ego_concat", "weighted", "flatten", "sum")
     settings.choice("score_norm", "max", "l1")
     settings.choice("summary", True, False)
     settings.choice("label_tokens", False, True)

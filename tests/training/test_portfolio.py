@@ -1,13 +1,12 @@
 import pytest
-import torch
 
 from herofilter.config import Config
-from herofilter.data import csbm, load_dataset, to_sparse
+from herofilter.data import csbm
 from herofilter.nn import find_model
 from herofilter.training.portfolio import portfolio
 from tests.awkward import AWKWARD
 
-ALWAYS = ["balanced", "features", "homophilic", "smooth", "heterophilic"]
+ALWAYS = ["balanced", "features", "homophilic", "summaries", "smooth", "heterophilic"]
 
 
 def names(*arguments: object) -> list[str]:
@@ -67,17 +66,3 @@ def test_patches_fit_every_graph(name: str) -> None:
     data = AWKWARD[name]()
     for member in portfolio(data):
         assert 1 <= member.config.patcher.patch_size <= data.num_nodes
-
-
-def test_rows_are_scaled_only_where_features_are_counts() -> None:
-    def scalings(data: object) -> set[str]:
-        return {member.config.train.feature_scaling for member in portfolio(data)}  # type: ignore[arg-type]
-
-    karate = load_dataset("karate", split=None)
-    assert scalings(karate) == {"none", "rows"}
-    karate.x = to_sparse(karate.x)
-    assert scalings(karate) == {"none", "rows"}
-    karate.x = -torch.eye(34)
-    assert scalings(karate) == {"none"}
-    karate.x = None
-    assert scalings(karate) == {"none"}
