@@ -1,8 +1,18 @@
 """HeroFilter: node classification with learned spectral patches and an MLP-Mixer."""
 
+from typing import TYPE_CHECKING, Any
+
 from herofilter import baselines as baselines
 from herofilter.config import Config, ModelConfig, PatcherConfig, TrainConfig, paper_config
-from herofilter.data import check_graph, csbm, list_datasets, load_dataset, select_split
+from herofilter.data import (
+    OwnGraph,
+    check_graph,
+    csbm,
+    list_datasets,
+    load_dataset,
+    read_graph,
+    select_split,
+)
 from herofilter.errors import HeroFilterError
 from herofilter.nn import HeroFilter, find_model, list_models
 from herofilter.patchers import FastPatcher, Patches, SpectralPatcher
@@ -14,6 +24,10 @@ from herofilter.training import (
     train_splits,
     tune,
 )
+from herofilter.training.model_folder import SavedModel
+
+if TYPE_CHECKING:
+    from herofilter.estimator import HeroFilterClassifier
 
 __version__ = "0.1.0"
 
@@ -21,10 +35,13 @@ __all__ = [
     "Config",
     "FastPatcher",
     "HeroFilter",
+    "HeroFilterClassifier",
     "HeroFilterError",
     "ModelConfig",
+    "OwnGraph",
     "PatcherConfig",
     "Patches",
+    "SavedModel",
     "SpectralPatcher",
     "TrainConfig",
     "TrainResult",
@@ -36,9 +53,19 @@ __all__ = [
     "load_dataset",
     "paper_config",
     "predict_logits",
+    "read_graph",
     "select_split",
     "train",
     "train_auto",
     "train_splits",
     "tune",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "HeroFilterClassifier":
+        # scikit-learn, where it is installed, is slow to import and only the estimator needs it
+        from herofilter.estimator import HeroFilterClassifier
+
+        return HeroFilterClassifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -44,6 +44,8 @@ class PatcherConfig:
             smallest (spectral only).
         c: the fast patcher's share of smoothness against restart.
         tolerance: the fast patcher's stopping tolerance.
+        resolved: take ``patcher``, ``directed``, ``relations`` and ``summary`` literally, whatever
+            the graph; a saved model needs that, and nobody else.
     """
 
     patcher: str = "auto"
@@ -60,6 +62,7 @@ class PatcherConfig:
     selection: str = "top"
     c: float = 0.5
     tolerance: float = 1e-5
+    resolved: bool = False
 
     def __post_init__(self) -> None:
         check_choice("patcher", self.patcher, PATCHERS)
@@ -142,7 +145,7 @@ class TrainConfig:
         monitor: validation ``accuracy`` (ties: lower loss) or ``loss``.
         refresh_every: epochs between two choices of patch members.
         freeze_after: epochs after which the choice stays as it is; 0 for never.
-        batch_size: nodes per step; 0 takes all at once up to 5000 training nodes, else 2048.
+        batch_size: nodes per step; 0 takes all at once up to 10 000 training nodes, else 2048.
         class_weights: weigh classes inversely to their frequency.
         label_smoothing: share of each target that is spread over all classes.
         feature_scaling: ``rows`` makes each row of features sum to one.

@@ -205,7 +205,15 @@ def test_ctrl_c_says_that_finished_splits_are_kept(cli: Cli, mine: str) -> None:
 # auto
 
 
-MEMBERS = ["balanced", "features", "homophilic", "smooth", "heterophilic", "high"]
+MEMBERS = [
+    "balanced",
+    "features",
+    "homophilic",
+    "summaries",
+    "smooth",
+    "heterophilic",
+    "high",
+]
 
 
 def test_train_auto(cli: Cli, mine: str, tmp_path: Path) -> None:

@@ -25,6 +25,41 @@ EXAMPLES = {
             f"test accuracy +{NUMBER}",
         ],
     ),
+    "grid_search.py": (
+        ["90"],
+        [
+            f"test accuracy {NUMBER} ± {NUMBER} over 3 folds",
+            "best of 4: {'aggregation': ",
+            f"test accuracy {NUMBER} on nodes kept apart",
+        ],
+    ),
+    "networkx_graph.py": (
+        ["120"],
+        [
+            r"120 nodes, \d+ features, classes: \('north', 'south', 'west'\)",
+            f"test accuracy {NUMBER}",
+            r"person-\d+: (north|south|west)",
+            r"person-7 is row 7: (north|south|west)",
+        ],
+    ),
+    "onnx_serving.py": (
+        ["20"],
+        [
+            f"test accuracy {NUMBER}",
+            r"inputs: tokens_x \(3, 8, 32\), scale \(3, 8\)",
+            rf"node 2: class \d with probability {NUMBER}",
+            "agrees with torch: True",
+        ],
+    ),
+    "own_csv.py": (
+        ["4"],
+        [
+            "kept ",
+            "the edges ",
+            "id,prediction,cooking,sailing",
+            rf"user:0,(cooking|sailing),{NUMBER},{NUMBER}",
+        ],
+    ),
     "own_graph.py": (
         ["150"],
         [
@@ -33,6 +68,15 @@ EXAMPLES = {
         ],
     ),
     "own_loop.py": (["21"], ["epoch 0: loss", "epoch 20: loss", f"test accuracy {NUMBER}"]),
+    "pyg_loop.py": (
+        ["11"],
+        [
+            "patches of 8 nodes for 500 nodes",
+            "epoch 0: loss",
+            "epoch 10: loss",
+            f"test accuracy {NUMBER}",
+        ],
+    ),
     "quickstart.py": (
         ["karate"],
         [
@@ -41,6 +85,12 @@ EXAMPLES = {
             f"spectral patches: test accuracy {NUMBER}",
         ],
     ),
+}
+# what some need beyond the package
+EXTRAS = {
+    "grid_search.py": ("sklearn",),
+    "networkx_graph.py": ("networkx",),
+    "onnx_serving.py": ("onnx", "onnxruntime", "onnxscript"),
 }
 
 
@@ -68,6 +118,8 @@ def test_every_example_is_tested_and_short() -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example(name: str, tmp_path: Path) -> None:
+    for module in EXTRAS.get(name, ()):
+        pytest.importorskip(module)
     args, expected = EXAMPLES[name]
     printed = run(name, args, tmp_path)
     assert re.search(".*".join(expected), printed, re.DOTALL), printed

@@ -2,11 +2,14 @@
 
 import os
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from herofilter.config import Config
-from herofilter.data import load_dataset, on_disk
+from herofilter.data import load_dataset, on_disk, read_graph
 from herofilter.training import train_splits
+from herofilter.training.fitting import fit_graph
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("HEROFILTER_DATA"), reason="HEROFILTER_DATA isn't set"
@@ -20,3 +23,31 @@ def test_few_epochs_reach_a_sane_accuracy(name: str, least: float) -> None:
     data = load_dataset(name, split=None)
     summary = train_splits(data, "herofilter", Config().replace(epochs=40), [0], name)
     assert summary["test_accuracy"]["mean"] >= least
+
+
+def test_a_graph_from_tables_is_learned_as_well_as_by_name() -> None:
+    """Cora by its words, through text ids and a column of lists."""
+    if not on_disk("cora"):
+        pytest.skip("not on disk")
+    data = load_dataset("cora", split=0)
+    names = np.array([f"paper:{number}" for number in range(data.num_nodes)])
+    x = data.x.to_dense()
+    part = np.full(data.num_nodes, None, dtype=object)
+    for name in ("train", "val", "test"):
+        part[data[f"{name}_mask"].numpy()] = name
+    nodes = pa.table(
+        {
+            "id": names,
+            "words": ["|".join(f"w{word}" for word in row.nonzero().view(-1)) for row in x],
+            "topic": [f"topic {label}" for label in data.y.tolist()],
+            "part": part,
+        }
+    )
+    source, target = names[data.edge_index.numpy()]
+    own = read_graph(pa.table({"source": source, "target": target}), nodes, "topic", split="part")
+    settings = ("patcher=fast", "epochs=60")
+    fitted = fit_graph(own, 600, settings, trials=1)
+    usual = train_splits(data, "herofilter", Config().with_settings(settings), [0], "cora")
+    least = usual["test_accuracy"]["mean"] - 0.01
+    assert fitted.contenders["herofilter"].test["accuracy"] >= least
+    assert fitted.said[-1].startswith("the edges help")

@@ -1,7 +1,15 @@
 """Graphs in: named datasets, your own files, synthetic graphs, splits and checks."""
 
 from herofilter.data.checks import check_graph
+from herofilter.data.convert import (
+    from_edge_list,
+    from_networkx,
+    from_pandas,
+    from_scipy,
+    to_tables,
+)
 from herofilter.data.datasets import list_datasets, load_dataset, on_disk
+from herofilter.data.encoder import FeatureEncoder
 from herofilter.data.features import (
     degree_features,
     density,
@@ -10,6 +18,7 @@ from herofilter.data.features import (
     with_features,
 )
 from herofilter.data.heterophilous import read_npz
+from herofilter.data.own import OwnGraph, read_graph
 from herofilter.data.registry import DatasetInfo
 from herofilter.data.splits import num_splits, random_splits, select_split
 from herofilter.data.structure import Structure, is_directed, structure, symmetrise
@@ -17,22 +26,30 @@ from herofilter.data.synthetic import csbm
 
 __all__ = [
     "DatasetInfo",
+    "FeatureEncoder",
+    "OwnGraph",
     "Structure",
     "check_graph",
     "csbm",
     "degree_features",
     "density",
+    "from_edge_list",
+    "from_networkx",
+    "from_pandas",
+    "from_scipy",
     "is_directed",
     "list_datasets",
     "load_dataset",
     "num_splits",
     "on_disk",
     "random_splits",
+    "read_graph",
     "read_npz",
     "row_normalise",
     "select_split",
     "structure",
     "symmetrise",
     "to_sparse",
+    "to_tables",
     "with_features",
 ]

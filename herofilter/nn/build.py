@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.config import Config
@@ -25,16 +26,41 @@ def choose_patcher(data: Data, config: Config) -> str:
     return "spectral" if int(data.num_nodes or 0) <= SPECTRAL_LIMIT else "fast"
 
 
-def fast_patcher(data: Data, config: Config) -> FastPatcher:
-    """Return the fast patcher of a configuration.
+def resolve(data: Data, config: Config) -> Config:
+    """Return a configuration in which nothing is left to the graph.
 
-    Where there are no directions, a relation and its reverse are one and count once.
+    ``auto`` becomes the patcher that this graph gets. Where there are no directions, a relation
+    and its reverse are one and count once. A graph too large to pay for products with all edges
+    at each step has no summaries of relations. Applied to another graph, the result gives a model
+    of the same shape.
+
+    Example:
+        >>> from herofilter.data import csbm
+        >>> resolve(csbm(num_nodes=100), Config()).patcher.patcher
+        'spectral'
     """
     settings = config.patcher
-    relations = settings.relations
-    if settings.directed == "symmetrise" or not is_directed(data):
+    if settings.resolved:
+        return config
+    patcher = choose_patcher(data, config)
+    directed, relations = settings.directed, settings.relations
+    if directed == "symmetrise" or not is_directed(data):
+        directed = "symmetrise"
         steps = {name in TWO_STEPS: name for name in reversed(relations)}
         relations = tuple(name for name in relations if name in steps.values())
+    affordable = patcher == "spectral" or int(data.num_nodes or 0) <= SUMMARY_LIMIT
+    return config.replace(
+        patcher=patcher,
+        directed=directed,
+        relations=relations,
+        summary=config.model.summary and affordable,
+        resolved=True,
+    )
+
+
+def fast_patcher(data: Data, config: Config) -> FastPatcher:
+    """Return the fast patcher of a configuration."""
+    settings = resolve(data, config).patcher
     return FastPatcher(
         patch_size=settings.patch_size,
         c=settings.c,
@@ -42,27 +68,33 @@ def fast_patcher(data: Data, config: Config) -> FastPatcher:
         self_loops=settings.self_loops,
         directed=settings.directed,
         ego=settings.ego,
-        relations=relations,
+        relations=settings.relations,
     )
 
 
 def make_summary(data: Data, config: Config) -> RelationSummary | None:
-    """Return the summaries of the fast patcher's relations, on graphs where each step can pay
-    for products with all edges."""
-    fits = int(data.num_nodes or 0) <= SUMMARY_LIMIT
-    if choose_patcher(data, config) == "spectral" or not (config.model.summary and fits):
+    """Return the summaries of the fast patcher's relations, if the model reads them."""
+    config = resolve(data, config)
+    if config.patcher.patcher == "spectral" or not config.model.summary:
         return None
     return RelationSummary(data, fast_patcher(data, config))
 
 
 def make_patcher(
-    data: Data, config: Config, progress: Callable[[int, int], None] | None = None
+    data: Data,
+    config: Config,
+    progress: Callable[[int, int], None] | None = None,
+    nodes: Tensor | None = None,
 ) -> SpectralPatcher | Patches:
-    """Return the patcher that a configuration asks for, ready for ``data``."""
+    """Return the patcher that a configuration asks for, ready for ``data``.
+
+    With ``nodes``, fixed patches are made for those alone.
+    """
+    config = resolve(data, config)
     settings = config.patcher
-    if choose_patcher(data, config) == "fast":
-        return fast_patcher(data, config)(data, progress=progress)
-    starts, sides, names = _filters(data, config)
+    if settings.patcher == "fast":
+        return fast_patcher(data, config)(data, nodes, progress).for_all_nodes()
+    starts, sides, names = _filters(config)
     filters = [
         make_filter(
             settings.filter,
@@ -88,11 +120,11 @@ def make_patcher(
 
 
 def _filters(
-    data: Data, config: Config
+    config: Config,
 ) -> tuple[tuple[str, ...], list[str] | None, tuple[str, ...] | None]:
     """Return the start of each filter and, on a directed graph, its side and its name."""
     settings = config.patcher
-    if settings.directed == "keep" and is_directed(data):
+    if settings.directed == "keep":
         relations = settings.relations
         return (
             tuple("hop2" if name in TWO_STEPS else "hop1" for name in relations),
@@ -111,12 +143,13 @@ def _filters(
     scales=True,
     directed=True,
 )
-def build_herofilter(data: Data, config: Config) -> NodeClassifier:
-    """Build HeroFilter with the patcher that ``config`` names."""
+def build_herofilter(data: Data, config: Config, nodes: Tensor | None = None) -> NodeClassifier:
+    """Build HeroFilter with the patcher that ``config`` names, for ``nodes`` or for all."""
+    config = resolve(data, config)
     return HeroFilter(
         data.num_features,
         num_classes(data),
-        make_patcher(data, config),
+        make_patcher(data, config, nodes=nodes),
         config.model,
         num_embeddings=num_embeddings(data),
         relations=make_summary(data, config),

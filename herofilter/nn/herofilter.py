@@ -1,5 +1,7 @@
 """The model: patches in, raw logits out."""
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -78,6 +80,7 @@ class HeroFilter(NodeClassifier):
                 in_channels, width, config.input_dropout, config.dropout, num_embeddings
             )
         channels = width if self.stem is not None else in_channels
+        self.in_channels, self.token_channels = in_channels, channels
         slots = list(patcher.slots)
         self.relations = relations
         if self.summariser is not None:
@@ -151,48 +154,74 @@ class HeroFilter(NodeClassifier):
         return self.patcher if nodes is None else self.patcher.take(nodes)
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
-        if data.num_nodes != self.patcher.num_nodes:
-            raise GraphError(
-                f"the graph must be the one the patches were made for, with "
-                f"{self.patcher.num_nodes} nodes (got {data.num_nodes}); make new patches for it"
-            )
+        return torch.cat([self.mix(tokens) for tokens in self.token_chunks(data, nodes)])
+
+    def token_chunks(self, data: Data, nodes: Tensor | None = None) -> Iterator[Tensor]:
+        """Yield the tokens of ``nodes``, some nodes at a time: ``[p', b, h]`` each.
+
+        Positions of the patch come first, then one per summary.
+        """
+        self.check_same_graph(data)
         patches = self.patches(nodes)
         if self.stem is None and torch.is_grad_enabled():
             self._check_memory(patches.index.numel(), data.num_features)
-        hidden, index = self._tokens(data.x, patches.index)
+        # padding may point anywhere: its score is zero
+        index = patches.index.clamp(min=0)
+        needed = None
+        if index.numel() < data.x.size(0) and self.summariser is None:
+            needed, index = torch.unique(index, return_inverse=True)
+        hidden = self.hidden(data.x, needed)
         scale = normalise_scores(patches, self.config.score_norm)
         summariser = self.summariser
         summary = None if summariser is None else summariser.summarise(hidden, nodes)
         shown = None if self.labels is None else self.labels.look_up(patches.index, patches.nodes)
         indices, scales = (torch.split(part, self.chunk_size) for part in (index, scale))
-        chunks = []
         # split, and not slices: their way back would fill a whole tensor for each chunk
         summaries = (
             [None] * len(scales) if summary is None else torch.split(summary, self.chunk_size, 1)
         )
         labels = [None] * len(scales) if shown is None else torch.split(shown, self.chunk_size)
-        parts = zip(gather_chunks(hidden, indices), scales, summaries, labels, strict=True)
-        for tokens, factor, whole, label in parts:
-            if self.labels is not None and label is not None:
-                tokens = tokens + self.labels(label).transpose(0, 1)
-            tokens = tokens * factor.t().unsqueeze(-1)
-            if whole is not None:
-                tokens = torch.cat([tokens, whole])
-            chunks.append(self._mix(tokens))
-        return torch.cat(chunks)
+        parts = zip(gather_chunks(hidden, indices), scales, labels, summaries, strict=True)
+        for part in parts:
+            yield self.join_tokens(*part)
 
-    def _tokens(self, x: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
-        # padding may point anywhere: its score is zero
-        index = index.clamp(min=0)
-        if index.numel() < x.size(0) and self.summariser is None:
-            needed, index = torch.unique(index, return_inverse=True)
-        else:
-            needed = None
+    def hidden(self, x: Tensor, nodes: Tensor | None = None) -> Tensor:
+        """Return the vectors of ``nodes`` (all when None) before patches gather them."""
         if self.stem is None:
             dense = x.to_dense() if x.layout == torch.sparse_csr else x
-            return (dense if needed is None else dense[needed]), index
-        hidden: Tensor = self.stem(x, needed)
-        return hidden, index
+            return dense if nodes is None else dense[nodes]
+        hidden: Tensor = self.stem(x, nodes)
+        return hidden
+
+    def join_tokens(
+        self, members: Tensor, scale: Tensor, labels: Tensor | None, summary: Tensor | None
+    ) -> Tensor:
+        """Return tokens: members with their labels, scaled by their scores, then the summaries.
+
+        Shapes:
+            - members: ``[p, b, h]``; scale: ``[b, p]``
+            - labels: ``[b, p]``, as :meth:`LabelTokens.look_up` gives them; summary: ``[s, b, h]``
+            - output: ``[p + s, b, h]``
+        """
+        if self.labels is not None and labels is not None:
+            members = members + self.labels(labels).transpose(0, 1)
+        members = members * scale.t().unsqueeze(-1)
+        return members if summary is None else torch.cat([members, summary])
+
+    def mix(self, tokens: Tensor) -> Tensor:
+        """Return the logits of tokens: ``[p', b, h]`` to ``[b, C]``."""
+        for block in self.blocks:
+            tokens = block(tokens)
+        logits: Tensor = self.head(self.aggregate(tokens))
+        return logits
+
+    def check_same_graph(self, data: Data) -> None:
+        """Raise a :class:`GraphError` unless ``data`` has as many nodes as the patches know."""
+        if data.num_nodes != self.patcher.num_nodes:
+            raise GraphError(
+                f"the graph must be the one the patches were made for, with "
+                f"{self.patcher.num_nodes} nodes (got {data.num_nodes}); make new patches for it"
+            )
 
     def _check_memory(self, num_tokens: int, channels: int) -> None:
         # each block keeps about six tensors of the size of the tokens for the way back
@@ -202,12 +231,6 @@ class HeroFilter(NodeClassifier):
             f"training on raw features of {num_tokens} tokens",
             "set batch_size, a smaller patch_size, or stem=true",
         )
-
-    def _mix(self, tokens: Tensor) -> Tensor:
-        for block in self.blocks:
-            tokens = block(tokens)
-        logits: Tensor = self.head(self.aggregate(tokens))
-        return logits
 
 
 def normalise_scores(patches: Patches, kind: str) -> Tensor:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from torch_geometric.data import Data
 
@@ -10,6 +11,7 @@ from herofilter.errors import ConfigError, did_you_mean
 from herofilter.nn.classifier import NodeClassifier
 
 Builder = Callable[[Data, Config], NodeClassifier]
+AnyBuilder = TypeVar("AnyBuilder", bound=Builder)
 
 
 @dataclass(frozen=True)
@@ -38,10 +40,10 @@ _MODELS: dict[str, ModelEntry] = {}
 
 def register_model(
     name: str, *, paper: str, needs: str, scales: bool, directed: bool = False
-) -> Callable[[Builder], Builder]:
+) -> Callable[[AnyBuilder], AnyBuilder]:
     """Register the decorated builder under ``name``; the contract tests pick it up."""
 
-    def decorate(build: Builder) -> Builder:
+    def decorate(build: AnyBuilder) -> AnyBuilder:
         if name in _MODELS:
             raise ConfigError(f"a model name must be new (got {name!r}, which is registered)")
         _MODELS[name] = ModelEntry(name, paper, needs, scales, directed, build)

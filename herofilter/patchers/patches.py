@@ -191,6 +191,17 @@ class Patches:
         """Return some rows only: positions, or a mask over the rows."""
         return replace(self, index=self.index[rows], score=self.score[rows], nodes=self.nodes[rows])
 
+    def for_all_nodes(self) -> Patches:
+        """Return a row for every node of the graph; those that have no patch here are empty."""
+        if torch.equal(self.nodes, torch.arange(self.num_nodes, device=self.nodes.device)):
+            return self
+        shape = (self.num_nodes, self.patch_size)
+        index = self.index.new_full(shape, -1)
+        score = self.score.new_zeros(shape)
+        index[self.nodes], score[self.nodes] = self.index, self.score
+        nodes = torch.arange(self.num_nodes, device=self.nodes.device)
+        return replace(self, index=index, score=score, nodes=nodes)
+
     def slot(self, name: str) -> Patches:
         """Return the columns of one slot only."""
         check_choice("slot", name, [slot.name for slot in self.slots])

@@ -1,6 +1,7 @@
 """Results as tables in the terminal."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +15,7 @@ from herofilter.nn.registry import ModelEntry
 from herofilter.spectral import format_bytes
 from herofilter.training import Epoch, Score
 from herofilter.training.portfolio import Member
+from herofilter.training.search import TuneProgress
 
 
 @contextmanager
@@ -71,6 +73,24 @@ def train_progress(graph: str, splits: list[int], epochs: int) -> Iterator[Train
         yield TrainProgress(progress, graph, splits, epochs)
 
 
+@contextmanager
+def fit_progress(budget: float) -> Iterator[Callable[[str, TuneProgress], None]]:
+    """Show a bar for a fit under a time budget; yields what takes the news of each trial."""
+    with progress_bar() as progress:
+        task = progress.add_task("preparing", total=budget)
+        started = time.perf_counter()
+
+        def show(model: str, now: TuneProgress) -> None:
+            best = "none yet" if now.best is None else f"{100 * now.best:.1f} %"
+            progress.update(
+                task,
+                completed=min(time.perf_counter() - started, budget),
+                description=f"{model}: {now.finished} trials, best validation {best}",
+            )
+
+        yield show
+
+
 def percent(entry: dict[str, Any]) -> str:
     """Return ``mean ± std`` of an accuracy in percent."""
     return f"{100 * entry['mean']:.1f} ± {100 * entry['std']:.1f}"
@@ -115,6 +135,26 @@ def train_table(summary: dict[str, Any]) -> Table:
         table.add_row(str(split), f"{100 * val:.1f}", f"{100 * test:.1f}", *name)
     table.add_section()
     table.add_row("mean ± std", percent(summary["val_accuracy"]), percent(summary["test_accuracy"]))
+    return table
+
+
+def fit_table(metrics: dict[str, Any]) -> Table:
+    """Return what fit compared: one row per model, the kept one marked."""
+    table = Table(title="What the models reach (%)")
+    titles = ("model", "validation", "test", "balanced", "macro F1", "calibration error", "trials")
+    for title in titles:
+        table.add_column(title, justify="left" if title == "model" else "right")
+    for name, entry in metrics["models"].items():
+        test = entry["test"]
+        numbers = (
+            entry["validation"]["accuracy"],
+            test["accuracy"],
+            test["balanced_accuracy"],
+            test["macro_f1"],
+            test["calibration_error"],
+        )
+        marked = f"{name} (kept)" if name == metrics["kept"] else name
+        table.add_row(marked, *(f"{100 * value:.1f}" for value in numbers), str(entry["trials"]))
     return table
 
 

@@ -17,7 +17,7 @@ from herofilter.errors import ConfigError, HeroFilterError
 from herofilter.nn import find_model
 from herofilter.training.ensemble import probabilities, rank, score_mean, select_ensemble
 from herofilter.training.loop import Epoch, TrainResult, predict_logits
-from herofilter.training.metrics import Score, score
+from herofilter.training.metrics import Score, full_score, score
 from herofilter.training.portfolio import Member, portfolio
 from herofilter.training.prepare import prepare
 from herofilter.training.protocol import OnEpoch, split_metrics, spread, train_split
@@ -77,7 +77,7 @@ def train_auto(
         >>> data = csbm(num_nodes=100, num_classes=3, heterophily=0.1)
         >>> summary = train_auto(data, Config().replace(epochs=5))
         >>> len(summary["members"]), list(summary["picked"])
-        (6, ['0'])
+        (7, ['0'])
     """
     config = config or Config()
     check_graph(data)
@@ -101,7 +101,7 @@ def train_auto(
         for split in splits:
             if str(split) in finished:
                 continue
-            contest = _Contest(data, split, on_epoch, on_member)
+            contest = Contest(data, split, on_epoch, on_member)
             contest.run(members)
             finished[str(split)] = contest.metrics(ensemble)
             if folder is not None:
@@ -134,7 +134,7 @@ class _Trial:
         return (*rank(self.result.val), -self.place)
 
 
-class _Contest:
+class Contest:
     """The members of a portfolio on one split of a graph.
 
     Only the leader's weights are held; of the others the logits remain.
@@ -176,8 +176,9 @@ class _Contest:
     def metrics(self, ensemble: bool) -> dict[str, Any]:
         """Read the test labels for the pick and return the split's numbers, ready for JSON."""
         best = self.best
+        y = self.y[self.test_nodes]
         result = dataclasses.replace(
-            best.result, test=score(best.test_logits, self.y[self.test_nodes])
+            best.result, test=score(best.test_logits, y), report=full_score(best.test_logits, y)
         )
         entries = {trial.member.name: _entry(trial, short=True) for trial in self.short}
         for trial in self.trials:

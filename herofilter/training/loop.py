@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,13 +16,13 @@ from herofilter.errors import RunError
 from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.dropout import set_generator
 from herofilter.threads import is_small, one_thread
-from herofilter.training.metrics import Score, class_weights, score
+from herofilter.training.metrics import Score, class_weights, full_score, score
 from herofilter.training.prepare import prepare_features
 from herofilter.training.seeding import seeded
 from herofilter.training.stopping import EarlyStopping
 
 EVAL_BATCH = 65536
-WHOLE_UP_TO = 5000
+WHOLE_UP_TO = 10_000
 LARGE_BATCH = 2048
 
 
@@ -37,7 +38,11 @@ class Epoch:
 
 @dataclass(frozen=True)
 class TrainResult:
-    """What training gave: scores at the best epoch, the history, the time."""
+    """What training gave: scores at the best epoch, the history, the time.
+
+    ``report`` has all measures on the test nodes, see
+    :func:`~herofilter.training.metrics.full_score`; it is empty when they weren't read.
+    """
 
     train: Score
     val: Score
@@ -46,6 +51,7 @@ class TrainResult:
     seconds: float
     interrupted: bool = False
     history: list[Epoch] = field(default_factory=list)
+    report: dict[str, Any] = field(default_factory=dict)
 
 
 def train(
@@ -97,11 +103,16 @@ def train(
         finally:
             set_generator(model, None)
         stopping.restore(model)
-        masks = [data.train_mask, data.val_mask, *[data.test_mask] * score_test]
-        train_score, val_score, *rest = (
-            _score(model, data, mask.nonzero().view(-1)) for mask in masks
+        train_score, val_score = (
+            _score(model, data, mask.nonzero().view(-1))
+            for mask in (data.train_mask, data.val_mask)
         )
-        test_score = rest[0] if rest else Score(float("nan"), float("nan"))
+        test_score, report = Score(float("nan"), float("nan")), {}
+        if score_test:
+            test_nodes = data.test_mask.nonzero().view(-1)
+            logits = _logits(model, data, test_nodes)
+            test_score = score(logits, data.y[test_nodes])
+            report = full_score(logits, data.y[test_nodes])
     return TrainResult(
         train=train_score,
         val=val_score,
@@ -110,6 +121,7 @@ def train(
         seconds=time.perf_counter() - started,
         interrupted=interrupted,
         history=history,
+        report=report,
     )
 
 

@@ -25,6 +25,7 @@ from herofilter.training.seeding import seeded
 from herofilter.workers import run_jobs
 
 WORTH_A_PROCESS = 1000
+MORE_MEASURES = ("balanced_accuracy", "macro_f1", "auc", "calibration_error")
 
 OnEpoch = Callable[[int, Epoch], None]
 
@@ -132,6 +133,7 @@ def split_metrics(result: TrainResult, seconds: float) -> dict[str, Any]:
         "epochs": len(result.history),
         "seconds": seconds,
         "interrupted": result.interrupted,
+        **{f"test_{name}": result.report.get(name) for name in MORE_MEASURES},
     }
 
 

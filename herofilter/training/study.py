@@ -45,6 +45,19 @@ def open_study(out: Path, header: dict[str, Any]) -> Iterator["optuna.Study"]:
         optuna.logging.set_verbosity(verbosity)
 
 
+@contextmanager
+def memory_study() -> Iterator["optuna.Study"]:
+    """Yield a study that is kept nowhere."""
+    import optuna
+
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        yield optuna.create_study(direction="maximize")
+    finally:
+        optuna.logging.set_verbosity(verbosity)
+
+
 def finished_trials(study: "optuna.Study") -> list["optuna.trial.FrozenTrial"]:
     """Return the trials that came to an end of their own: not those cut off by an interrupt."""
     return [

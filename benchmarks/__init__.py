@@ -1,0 +1,1 @@
+"""Speed and memory, measured by commands that write what they measured."""

@@ -1,0 +1,118 @@
+"""How fast and in how much memory a large graph is read from Parquet tables.
+
+python -m benchmarks.tables [--nodes 1000000] [--edges 5000000] [--json FILE]
+"""
+
+import argparse
+import multiprocessing
+import platform
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from herofilter.data import read_graph
+from herofilter.files import write_json
+
+EDGES_PER_NODE = 5
+
+
+def write_tables(folder: Path, num_nodes: int, num_edges: int, seed: int = 0) -> None:
+    """Write string ids, numbers, categories, lists and labels, each with missing values."""
+    rng = np.random.default_rng(seed)
+    ids = pa.array([f"user-{number:09d}" for number in rng.permutation(num_nodes)])
+    counts = rng.integers(0, 5, num_nodes)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    tags = _words("tag", rng.zipf(1.5, starts[-1]) % 2000)
+    nodes = {
+        "id": ids,
+        "age": _with_gaps(rng.integers(18, 90, num_nodes), rng),
+        "income": _with_gaps(rng.lognormal(10, 1, num_nodes), rng),
+        "score": pa.array(rng.standard_normal(num_nodes)),
+        "country": _with_gaps(_words("country", rng.integers(0, 50, num_nodes)), rng),
+        "city": _words("city", rng.zipf(1.3, num_nodes) % 5000),
+        "active": _with_gaps(rng.random(num_nodes) < 0.7, rng),
+        "tags": pa.ListArray.from_arrays(pa.array(starts), tags),
+        "label": _with_gaps(_words("class", rng.integers(0, 10, num_nodes)), rng),
+    }
+    pq.write_table(pa.table(nodes), folder / "nodes.parquet")
+    ends = (ids.take(pa.array(rng.integers(0, num_nodes, num_edges))) for _ in range(2))
+    pq.write_table(pa.table(dict(zip(("source", "target"), ends, strict=True))), _edges(folder))
+
+
+def measure(folder: Path) -> dict[str, Any]:
+    """Read the tables and return seconds, the peak memory of this process, and sizes."""
+    before = _peak_bytes()
+    started = time.perf_counter()
+    own = read_graph(_edges(folder), folder / "nodes.parquet", "label")
+    seconds = time.perf_counter() - started
+    return {
+        "nodes": own.data.num_nodes,
+        "edges": own.data.num_edges,
+        "features": own.encoder.num_features,
+        "classes": len(own.classes),
+        "seconds": round(seconds, 2),
+        "peak_bytes": _peak_bytes(),
+        "peak_bytes_before": before,
+    }
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.tables")
+    parser.add_argument("--nodes", type=int, default=1_000_000)
+    parser.add_argument("--edges", type=int, help="five per node, if not given")
+    parser.add_argument("--json", type=Path, help="write the numbers to this file, too")
+    options = parser.parse_args(arguments)
+    num_edges = EDGES_PER_NODE * options.nodes if options.edges is None else options.edges
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        _in_child(write_tables, folder, options.nodes, num_edges)
+        result = _in_child(measure, folder)
+    print(
+        f"{result['nodes']} nodes and {result['edges']} edges with {result['features']} features: "
+        f"{result['seconds']:.1f} s, peak {result['peak_bytes'] / 2**30:.2f} GiB "
+        f"({result['peak_bytes_before'] / 2**30:.2f} GiB before reading)"
+    )
+    if options.json is not None:
+        versions = {"python": platform.python_version(), "pyarrow": pa.__version__}
+        command = f"python -m benchmarks.tables --nodes {options.nodes} --edges {num_edges}"
+        write_json(options.json, {"command": command, **result, **versions})
+
+
+def _in_child(work: Callable[..., Any], *arguments: Any) -> Any:
+    """Run in a fresh process, so that one's peak of memory isn't the other's."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(work, arguments)
+
+
+def _edges(folder: Path) -> Path:
+    return folder / "edges.parquet"
+
+
+def _words(stem: str, numbers: np.ndarray) -> pa.Array:
+    words = pa.array([f"{stem} {number}" for number in range(int(numbers.max(initial=0)) + 1)])
+    return words.take(pa.array(numbers))
+
+
+def _with_gaps(values: Any, rng: np.random.Generator, share: float = 0.1) -> pa.Array:
+    column = pa.array(values)
+    gaps = pa.array(np.where(rng.random(len(column)) < share, -1, np.arange(len(column))))
+    return column.take(pc.if_else(pc.less(gaps, 0), None, gaps))
+
+
+def _peak_bytes() -> int:
+    # Linux counts in KiB, macOS in bytes
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""From two CSV files to predictions, and to reasons for one of them.
+
+python examples/own_csv.py [seconds]
+"""
+
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+from herofilter import read_graph
+from herofilter.data.predictions import write_predictions
+from herofilter.report.explanation import explain_saved
+from herofilter.training.fitting import fit_graph
+from herofilter.training.model_folder import SavedModel
+from herofilter.training.predicting import predict_tables
+
+TOPICS = ("cooking", "sailing")
+
+
+def write_csv(folder: Path) -> None:
+    """Stand in for your files: who follows whom, and what is known of each user."""
+    draw = random.Random(0)
+    topic = [draw.choice(TOPICS) for _ in range(160)]
+    nodes = ["id,age,country,topic"]
+    for user, likes in enumerate(topic):
+        age = draw.gauss(35 if likes == "cooking" else 45, 12)
+        known = likes if draw.random() < 0.75 else ""
+        nodes.append(f"user:{user},{age:.0f},{draw.choice(['DE', 'FR', ''])},{known}")
+    edges = ["source,target"]
+    while len(edges) < 700:
+        one, other = draw.randrange(160), draw.randrange(160)
+        if topic[one] == topic[other] or draw.random() < 0.15:
+            edges.append(f"user:{one},user:{other}")
+    (folder / "nodes.csv").write_text("\n".join(nodes))
+    (folder / "edges.csv").write_text("\n".join(edges))
+
+
+def main(seconds: float = 30.0) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_csv(folder)
+        own = read_graph(folder / "edges.csv", folder / "nodes.csv", label="topic")
+        fitted = fit_graph(own, budget=seconds)
+        print(*fitted.said, sep="\n")
+        fitted.saved.save(folder / "model")
+
+        saved = SavedModel.load(folder / "model")
+        predicted = predict_tables(saved)
+        write_predictions(folder / "all.csv", predicted.ids, saved.classes, predicted.probabilities)
+        print(*(folder / "all.csv").read_text().splitlines()[:3], sep="\n")
+        if saved.model == "herofilter":
+            print(*explain_saved(saved, "user:7")["said"], sep="\n")
+
+
+if __name__ == "__main__":
+    main(*map(float, sys.argv[1:2]))

@@ -1,0 +1,98 @@
+"""Labels as users have them, and as the trainer wants them: numbers from 0, -1 for none."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from herofilter.errors import GraphError
+
+Label = str | int | bool
+
+
+def encode_labels(y: Any) -> tuple[tuple[Label, ...], Tensor]:
+    """Return the classes in order and each label's class number, -1 where there is no label.
+
+    Example:
+        >>> encode_labels(["spam", None, "ham", "spam"])
+        (('ham', 'spam'), tensor([ 1, -1,  0,  1]))
+    """
+    labels, known = read_labels(y)
+    classes, number = np.unique(labels, return_inverse=True)
+    if classes.size < 2:
+        raise GraphError(
+            f"y must hold at least two classes (got {classes.size}); there is nothing to tell apart"
+        )
+    codes = np.full(known.shape, -1, np.int64)
+    codes[known] = number
+    return tuple(classes.tolist()), torch.from_numpy(codes)
+
+
+def read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels that are there, and which they are: ``[m]`` and a mask ``[n]``.
+
+    No label is None, NaN or, among numbers, -1. Floating-point numbers that are all whole count
+    as integers.
+    """
+    array = _vector(y)
+    known = np.array([_is_there(value) for value in array.tolist()], dtype=bool)
+    labels = _of_one_kind(array[known])
+    if labels.dtype.kind in "iu":
+        known[known] = labels != -1
+        labels = labels[labels != -1]
+    return labels, known
+
+
+def _vector(y: Any) -> np.ndarray:
+    if isinstance(y, Tensor):
+        y = y.numpy()
+    # a list with a None or a NaN among words would otherwise become words altogether
+    array = y if isinstance(y, np.ndarray) else np.asarray(y, dtype=object)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1 or any(isinstance(value, list | tuple | set) for value in array.tolist()):
+        raise GraphError(
+            "y must hold one label per node (got several): multi-label targets aren't supported; "
+            "train one classifier per label"
+        )
+    return array
+
+
+def _is_there(value: object) -> bool:
+    # NaN differs from itself, and a missing value of pandas gives no answer
+    same = value is not None and value == value
+    return isinstance(same, bool | np.bool_) and bool(same)
+
+
+def _of_one_kind(labels: np.ndarray) -> np.ndarray:
+    """Return labels as an array of whole numbers, truth values or words."""
+    if labels.dtype.kind == "O":
+        kinds = {_kind(value) for value in labels.tolist()}
+        if len(kinds) > 1:
+            raise GraphError(
+                f"y must hold labels of one kind (got {' and '.join(sorted(kinds))}); "
+                "make them all words, for instance"
+            )
+        labels = np.array(labels.tolist())
+    if labels.dtype.kind == "f":
+        wrong = (np.floor(labels) != labels) | np.isinf(labels)
+        if wrong.any():
+            raise GraphError(
+                f"y must hold classes (got numbers such as {labels[wrong][0]:g}): regression "
+                "isn't supported; make classes of the numbers, for instance by quantiles"
+            )
+        labels = labels.astype(np.int64)
+    if labels.size and labels.dtype.kind not in "iubU":
+        raise GraphError(
+            f"y must hold words, whole numbers or truth values (got {labels.dtype}); convert it"
+        )
+    return labels
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "truth values"
+    if isinstance(value, int | float | np.number):
+        return "numbers"
+    return "words" if isinstance(value, str) else type(value).__name__

@@ -1,0 +1,221 @@
+"""Tables in: CSV, TSV and Parquet files, pandas and other data frames, as Arrow tables."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from herofilter.errors import DatasetError
+
+if TYPE_CHECKING:
+    import pandas
+
+TableSource: TypeAlias = Union[str, Path, pa.Table, "pandas.DataFrame"]
+
+# what pandas.read_csv reads as missing
+MISSING = [
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+]
+_TEXT = (".csv", ".txt", ".tsv", ".tab")
+_PARQUET = (".parquet", ".pq")
+_PACKED = (".gz", ".zst", ".bz2")
+_BLOCK_BYTES = 1 << 24
+_DECIMAL_COMMA = r"^[+-]?[0-9]+(,[0-9]+)?$"
+
+
+@dataclass(frozen=True)
+class OpenTable:
+    """A table whose column names are known, before its columns are read.
+
+    ``held`` is a table in memory; otherwise ``path`` is a file, and ``delimiter`` is what stands
+    between the cells if it is a text file.
+    """
+
+    what: str
+    names: tuple[str, ...]
+    held: pa.Table | None = None
+    path: Path = Path()
+    delimiter: str | None = None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the kinds of the columns are guesses, because the file holds text only."""
+        return self.delimiter is not None
+
+    def read(self, columns: Sequence[str] | None = None, text: Sequence[str] = ()) -> pa.Table:
+        """Return ``columns``, or all of them; those in ``text`` stay text in a text file."""
+        wanted = list(self.names if columns is None else dict.fromkeys(columns))
+        if self.held is not None:
+            return self.held.select(wanted)
+        with _reading(self.path, self.what):
+            if self.delimiter is None:
+                return pyarrow.parquet.read_table(self.path, columns=wanted)
+            return _read_text(self.path, self.delimiter, wanted, text)
+
+
+def read_table(source: TableSource, what: str) -> pa.Table:
+    """Return ``source`` as an Arrow table; ``what`` is what error messages call it.
+
+    A file is told by its ending: ``.csv`` or ``.txt`` (with commas, semicolons or tabs), ``.tsv``
+    or ``.tab``, each also packed as ``.gz``, ``.zst`` or ``.bz2``, and ``.parquet`` or ``.pq``.
+    Text is UTF-8; spaces around cells are cut off, and NA, NaN, null and the like are missing.
+
+    Example:
+        >>> import tempfile
+        >>> file = Path(tempfile.mkdtemp()) / "nodes.csv"
+        >>> _ = file.write_text("id,age\\na,31\\nb,NA\\n")
+        >>> read_table(file, "nodes").to_pydict()
+        {'id': ['a', 'b'], 'age': [31, None]}
+    """
+    return open_table(source, what).read()
+
+
+def open_table(source: TableSource, what: str) -> OpenTable:
+    """Return the table with its column names, for reading some of its columns later."""
+    if isinstance(source, str | Path):
+        opened = _open_file(Path(source), what)
+    else:
+        held = _frame(source, what)
+        opened = OpenTable(what, tuple(held.column_names), held)
+    twice = sorted({name for name in opened.names if opened.names.count(name) > 1})
+    if twice:
+        raise DatasetError(
+            f"the columns of the {what} must have different names "
+            f"(got {', '.join(map(repr, twice))} more than once); rename them"
+        )
+    return opened
+
+
+def _open_file(path: Path, what: str) -> OpenTable:
+    if not path.exists():
+        raise DatasetError(f"the {what} must be an existing file (got {path}); check the path")
+    endings = [ending.lower() for ending in path.suffixes]
+    if endings and endings[-1] in _PACKED:
+        endings.pop()
+    ending = endings[-1] if endings else ""
+    if ending not in (*_TEXT, *_PARQUET):
+        raise DatasetError(
+            f"the {what} must be a file that ends in .csv, .tsv or .parquet (got {path}); "
+            "rename it, or give a table in memory"
+        )
+    if ending in _PARQUET:
+        with _reading(path, what):
+            names = tuple(pyarrow.parquet.read_schema(path).names) if path.is_file() else None
+            # a folder of parts, as Spark writes it
+            names = names or tuple(pyarrow.parquet.ParquetDataset(path).schema.names)
+        return OpenTable(what, names, path=path)
+    with _reading(path, what):
+        lines = _first_lines(path)
+    if not lines:
+        raise DatasetError(f"the {what} must have a line of column names (got {path}, empty)")
+    delimiter = "\t" if ending in (".tsv", ".tab") else _delimiter(lines[0])
+    with _reading(path, what):
+        names = tuple(name.strip() for name in _raw_names(lines[0], delimiter))
+    return OpenTable(what, names, path=path, delimiter=delimiter)
+
+
+def _first_lines(path: Path) -> list[bytes]:
+    """Return the line of column names, and the next if there is one."""
+    with pa.input_stream(str(path)) as stream:
+        start: bytes = stream.read(_BLOCK_BYTES)
+    return start.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").splitlines()[:2]
+
+
+def _delimiter(line: bytes) -> str:
+    return next((mark for mark in ",;\t" if mark.encode() in line), ",")
+
+
+def _raw_names(line: bytes, delimiter: str) -> list[str]:
+    options = pyarrow.csv.ParseOptions(delimiter=delimiter)
+    names: list[str] = pyarrow.csv.read_csv(
+        pa.BufferReader(line + b"\n"), parse_options=options
+    ).column_names
+    return names
+
+
+def _read_text(path: Path, delimiter: str, columns: list[str], text: Sequence[str]) -> pa.Table:
+    # the raw names, because pyarrow knows columns by them
+    lines = _first_lines(path)
+    raw = {name.strip(): name for name in _raw_names(lines[0], delimiter)}
+    if len(lines) == 1:
+        # pyarrow takes column names without a line end for an empty file
+        return pa.table({name: pa.nulls(0) for name in columns})
+    table = pyarrow.csv.read_csv(
+        path,
+        read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES),
+        parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        convert_options=pyarrow.csv.ConvertOptions(
+            include_columns=[raw[name] for name in columns],
+            column_types={raw[name]: pa.string() for name in text if name in raw},
+            null_values=MISSING,
+            strings_can_be_null=True,
+        ),
+    )
+    comma = delimiter == ";"
+    return pa.table({name: _tidy(table[raw[name]], name not in text, comma) for name in columns})
+
+
+def _tidy(column: pa.ChunkedArray, guess: bool, comma: bool) -> pa.ChunkedArray:
+    """Cut off spaces around text; numbers with spaces or a decimal comma become numbers."""
+    if pa.types.is_binary(column.type):
+        raise ValueError("it holds bytes that aren't UTF-8")
+    if not pa.types.is_string(column.type):
+        return column
+    trimmed = pc.utf8_trim_whitespace(column)
+    if not trimmed.equals(column):
+        missing = pc.is_in(trimmed, value_set=pa.array(MISSING))
+        trimmed = pc.if_else(missing, None, trimmed)
+    elif not comma:
+        return column
+    numbers = trimmed
+    if comma and pc.all(pc.match_substring_regex(trimmed, _DECIMAL_COMMA)).as_py():
+        numbers = pc.replace_substring(trimmed, ",", ".")
+    for kind in (pa.int64(), pa.float64()) if guess else ():
+        try:
+            return numbers.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    return trimmed
+
+
+def _frame(source: object, what: str) -> pa.Table:
+    if isinstance(source, pa.Table):
+        return source
+    pandas = sys.modules.get("pandas")
+    try:
+        if pandas is not None and isinstance(source, pandas.DataFrame):
+            # an index with a name is a column to its owner; one without is a row number
+            keep = any(name is not None for name in source.index.names)
+            return pa.Table.from_pandas(source, preserve_index=keep)
+        if hasattr(source, "__arrow_c_stream__"):
+            return pa.table(source)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        reason = "; ".join(map(str, error.args))
+        raise DatasetError(
+            f"the columns of the {what} must have different names and one kind of value each "
+            f"({reason}); convert mixed columns, for instance with .astype(str)"
+        ) from error
+    raise DatasetError(
+        f"the {what} must be a path, an Arrow table or a data frame (got {type(source).__name__})"
+    )
+
+
+@contextmanager
+def _reading(path: Path, what: str) -> Iterator[None]:
+    """Turn whatever goes wrong while parsing ``path`` into one sentence."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DatasetError(
+            f"the {what} must be a readable UTF-8 text or Parquet file "
+            f"({path}: {reason}); repair it or save it anew"
+        ) from error

@@ -1,0 +1,103 @@
+"""Why a node has its class, in the user's own ids and class names."""
+
+from typing import Any
+
+from rich.table import Table
+
+from herofilter.analysis import explain_node
+from herofilter.analysis.explain import Explanation, TokenShare
+from herofilter.data import OwnGraph
+from herofilter.data.grow import read_grown
+from herofilter.data.tables import TableSource
+from herofilter.training.model_folder import SavedModel
+
+
+def explain_saved(
+    saved: SavedModel,
+    node: str | int,
+    edges: TableSource | None = None,
+    nodes: TableSource | None = None,
+) -> dict[str, Any]:
+    """Explain a node of the graph of training, or of tables, ready for JSON.
+
+    Args:
+        saved: a fitted model with its graph.
+        node: the id of the node.
+        edges: new edges, if any, as for prediction.
+        nodes: new nodes, if any.
+
+    Returns:
+        ``node``, ``prediction``, ``probability``, ``tokens`` (with ``slot``, ``id``, ``score``,
+        ``label``, ``change`` and ``share``), ``response`` of the learned filters or None, and
+        ``said``, the sentences that sum it up.
+    """
+    own, _ = read_grown(saved.training_graph(), edges, nodes)
+    found = explain_node(saved.network(own.data), own.data, own.position(node), saved.temperature)
+    tokens = [_token(token, own, saved.classes) for token in found.tokens]
+    name = saved.classes[found.predicted]
+    return {
+        "node": own.ids[found.node].as_py(),
+        "prediction": name,
+        "probability": found.probability,
+        "tokens": tokens,
+        "response": found.response,
+        "said": _sentences(found, tokens, name),
+    }
+
+
+def explanation_table(found: dict[str, Any], top: int = 10) -> Table:
+    """Return the tokens with the largest shares as a table."""
+    title = f"{found['node']}: {found['prediction']} ({100 * found['probability']:.0f} %)"
+    table = Table(title=title)
+    for column in ("token", "node", "score", "known label", "share"):
+        table.add_column(column, justify="right" if column in ("score", "share") else "left")
+    for token in found["tokens"][:top]:
+        shown = "all of them" if token["id"] is None else str(token["id"])
+        score = "" if token["score"] is None else f"{token['score']:.3g}"
+        label = "" if token["label"] is None else str(token["label"])
+        table.add_row(token["slot"], shown, score, label, f"{100 * token['share']:+.0f} %")
+    return table
+
+
+def _token(
+    token: TokenShare, own: OwnGraph, classes: tuple[str | int | bool, ...]
+) -> dict[str, Any]:
+    return {
+        "slot": token.slot,
+        "id": None if token.node is None else own.ids[token.node].as_py(),
+        "score": token.score,
+        "label": None if token.label is None else classes[token.label],
+        "change": token.change,
+        "share": token.share,
+    }
+
+
+def _sentences(
+    found: Explanation, tokens: list[dict[str, Any]], name: str | int | bool
+) -> list[str]:
+    own = sum(abs(token["share"]) for token in tokens if token["slot"] == "ego")
+    said = [
+        f"{100 * own:.0f} % of the decision rests on the node's own features, "
+        f"{100 * (1 - own):.0f} % on other nodes"
+    ]
+    known = [token for token in tokens if token["label"] is not None and token["slot"] != "ego"]
+    if known:
+        same = sum(token["label"] == name for token in known)
+        said.append(f"of {len(known)} patch nodes with a known label, {same} are {name}")
+    against = next((token for token in tokens if token["share"] < 0), None)
+    if against is not None:
+        who = "the whole relation" if against["id"] is None else str(against["id"])
+        said.append(f"most against it: {who} ({against['slot']}, {100 * against['share']:+.0f} %)")
+    return said + _responses(found)
+
+
+def _responses(found: Explanation) -> list[str]:
+    """Say where each learned filter answers most: a high eigenvalue is a slow change on edges."""
+    if found.response is None or not found.response["eigenvalues"]:
+        return []
+    said = []
+    for curve in found.response["filters"]:
+        pairs = zip(curve["response"], found.response["eigenvalues"], strict=True)
+        value, place = max(pairs, key=lambda pair: abs(pair[0]))
+        said.append(f"{curve['name']} answers most at λ = {place:+.2f}, with {value:+.2f}")
+    return said

@@ -1,0 +1,137 @@
+"""A folder written as a whole or not at all, with the checksum of every file in it."""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from herofilter.errors import RunError
+from herofilter.files import DamagedFileError, write_json
+
+SEAL = "model.json"
+KIND = "herofilter model"
+FORMAT = 1
+# not part of a model, but of no use beside another one
+PREDICTIONS = "predictions.csv"
+
+
+def check_target(folder: str | Path) -> None:
+    """Raise a :class:`RunError` unless a model may be written into ``folder``.
+
+    It must be absent, empty, or hold a model, which is then replaced.
+    """
+    folder = Path(folder)
+    empty = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+    if not empty and _read_seal(folder) is None:
+        raise RunError(
+            f"the model folder must be new, empty or hold a model to replace (got {folder}); "
+            "give another folder"
+        )
+
+
+@contextmanager
+def sealed_folder(folder: str | Path, about: Mapping[str, Any]) -> Iterator[Path]:
+    """Yield a scratch folder that takes the place of ``folder`` only when the block succeeds.
+
+    Files of the user's that lie beside a model stay when the model is replaced.
+
+    Args:
+        folder: where the files are to be.
+        about: what the seal says beside the checksums.
+    """
+    check_target(folder)
+    folder = Path(folder).resolve()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        yield scratch
+        sums = {path.name: _sha256(path) for path in sorted(scratch.iterdir())}
+        write_json(scratch / SEAL, {"kind": KIND, "format": FORMAT, **about, "files": sums})
+        mask = os.umask(0)
+        os.umask(mask)
+        scratch.chmod(0o777 & ~mask)
+        _swap(scratch, folder)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def open_sealed(folder: str | Path, required: Iterable[str]) -> dict[str, Any]:
+    """Return what the seal says, once every file is found to be as it was written.
+
+    Args:
+        folder: what :func:`sealed_folder` wrote.
+        required: files without which nothing can be done.
+    """
+    folder = Path(folder)
+    seal = _read_seal(folder)
+    if seal is None:
+        there = "a folder without a readable" if folder.is_dir() else "no folder with a"
+        raise RunError(
+            f"{folder} must be a model folder (got {there} {SEAL}); "
+            "give the folder that a model was saved to"
+        )
+    if not isinstance(seal.get("format"), int) or seal["format"] > FORMAT:
+        raise RunError(
+            f"{folder} must be of format {FORMAT} or older (got {seal.get('format')!r}, written "
+            f"by herofilter {seal.get('herofilter', 'of another version')}); upgrade herofilter"
+        )
+    files = _files(seal, folder)
+    for name in {*required, *files}:
+        path = folder / name
+        if name not in files or not path.is_file():
+            raise DamagedFileError(
+                f"{folder} must hold {name} (got no such file); copy the whole folder again"
+            )
+        if _sha256(path) != files[name]:
+            raise DamagedFileError(
+                f"{path} must be as it was saved, but its checksum differs; "
+                "copy the folder again or train anew"
+            )
+    return seal
+
+
+def _read_seal(folder: Path) -> dict[str, Any] | None:
+    try:
+        seal = json.loads((folder / SEAL).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    # other programs call a file model.json too
+    return seal if isinstance(seal, dict) and seal.get("kind") == KIND else None
+
+
+def _files(seal: Mapping[str, Any], folder: Path) -> dict[str, str]:
+    files = seal.get("files")
+    if not isinstance(files, dict) or any(Path(name).name != name for name in files):
+        raise DamagedFileError(
+            f"{folder / SEAL} must list the files beside it (got {str(files)[:60]}); "
+            "copy the folder again or train anew"
+        )
+    return files
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _swap(scratch: Path, folder: Path) -> None:
+    if not folder.exists():
+        scratch.rename(folder)
+        return
+    old = scratch.with_name(f"{scratch.name}.old")
+    folder.rename(old)
+    try:
+        scratch.rename(folder)
+    except OSError:
+        old.rename(folder)
+        raise
+    known = {SEAL, PREDICTIONS, *(_read_seal(old) or {"files": ()})["files"]}
+    for path in old.iterdir():
+        if path.name not in known:
+            path.rename(folder / path.name)
+    shutil.rmtree(old)

@@ -1,0 +1,80 @@
+"""What a model learned, apart from the graph it learned it on."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from herofilter.errors import GraphError
+from herofilter.nn import HeroFilter, NodeClassifier
+from herofilter.patchers import SpectralPatcher
+from herofilter.spectral.filters import AdaptiveFilter
+from herofilter.spectral.filters.interpolation import interpolate_weights
+
+# made anew for each graph: which nodes are in a patch, and which labels may be read
+OF_THE_GRAPH = ("patcher.index", "labels.known")
+EIGENVALUES = "patcher.eigenvalues"
+_SAME = 1e-5
+
+
+def weights_of(model: NodeClassifier) -> dict[str, Tensor]:
+    """Return copies of the weights, without what belongs to the graph.
+
+    A learned filter has its weights at the graph's own eigenvalues, which are therefore kept
+    beside them.
+
+    Example:
+        >>> from herofilter.data import csbm
+        >>> model = HeroFilter(32, 3, SpectralPatcher(csbm(num_nodes=100)))
+        >>> sorted(name for name in weights_of(model) if name.startswith("patcher"))
+        ['patcher.eigenvalues', 'patcher.weights.0']
+    """
+    state = {
+        name: value.detach().clone()
+        for name, value in model.state_dict().items()
+        if name not in OF_THE_GRAPH
+    }
+    patcher = _learned(model)
+    return state if patcher is None else {**state, EIGENVALUES: patcher.eigenvalues.clone()}
+
+
+def load_weights(model: NodeClassifier, weights: Mapping[str, Tensor]) -> None:
+    """Put weights that :func:`weights_of` gave into a model built for the same or another graph.
+
+    An adaptive filter's weights are read off at the new graph's eigenvalues, linearly between
+    the old ones. The patches are then chosen anew.
+    """
+    state = {name: value for name, value in weights.items() if name != EIGENVALUES}
+    patcher = _learned(model)
+    if patcher is not None:
+        before = weights[EIGENVALUES]
+        for number, (kind, start) in enumerate(zip(patcher.filters, patcher.weights, strict=True)):
+            name = f"patcher.weights.{number}"
+            if isinstance(kind, AdaptiveFilter):
+                state[name] = _moved(state[name], before, patcher.eigenvalues, start.detach())
+    own = model.state_dict()
+    state |= {name: own[name] for name in OF_THE_GRAPH if name in own}
+    wrong = sorted(
+        name
+        for name in own.keys() | state.keys()
+        if name not in own or name not in state or own[name].shape != state[name].shape
+    )
+    if wrong:
+        raise GraphError(
+            f"the weights must fit the model that is built for the graph (got others for "
+            f"{', '.join(wrong)}); give the same settings and the same kind of features"
+        )
+    model.load_state_dict(state)
+    model.refresh()
+
+
+def _learned(model: NodeClassifier) -> SpectralPatcher | None:
+    patcher = model.patcher if isinstance(model, HeroFilter) else None
+    return patcher if isinstance(patcher, SpectralPatcher) else None
+
+
+def _moved(weights: Tensor, before: Tensor, now: Tensor, start: Tensor) -> Tensor:
+    if before.shape == now.shape and torch.allclose(before, now, rtol=0, atol=_SAME):
+        return weights
+    # a graph without edges has no frequencies, and so no weights to read off
+    return interpolate_weights(now, before, weights) if before.numel() and now.numel() else start
