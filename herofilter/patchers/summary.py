@@ -1,16 +1,13 @@
 """Full responses R·H of fixed relations, by sparse products alone."""
 
-from typing import Any
-
 import scipy.sparse as sp
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 from torch_geometric.data import Data
 
-from herofilter.data.features import csr_tensor
 from herofilter.data.structure import is_directed
 from herofilter.patchers.fast import BACKWARDS, TWO_STEPS, FastPatcher
+from herofilter.patchers.products import csr_of, product
 from herofilter.spectral.adjacency import normalised_adjacency
 
 SERIES_STEPS = 4
@@ -47,7 +44,7 @@ class RelationSummary:
             self_loops=patcher.self_loops,
             directed=patcher.directed,
         )
-        self.forwards, self.backwards = _tensor(matrix), _tensor(sp.csr_array(matrix.T))
+        self.forwards, self.backwards = csr_of(matrix), csr_of(sp.csr_array(matrix.T))
 
     @property
     def num_summaries(self) -> int:
@@ -85,33 +82,5 @@ class RelationSummary:
             ahead, back = self.forwards, self.backwards
             if steps[-1]:
                 ahead, back = back, ahead
-            known[steps] = _product(ahead, back, before)
+            known[steps] = product(ahead, back, before)
         return known[steps]
-
-
-def _tensor(matrix: sp.csr_array) -> Tensor:
-    return csr_tensor(
-        torch.from_numpy(matrix.indptr).long(),
-        torch.from_numpy(matrix.indices).long(),
-        torch.from_numpy(matrix.data).float(),
-        matrix.shape,
-    )
-
-
-def _product(matrix: Tensor, transposed: Tensor, hidden: Tensor) -> Tensor:
-    result: Tensor = _Product.apply(matrix, transposed, hidden)  # type: ignore[no-untyped-call]
-    return result
-
-
-class _Product(torch.autograd.Function):
-    """A sparse product whose way back uses the transposed matrix that is already there."""
-
-    @staticmethod
-    def forward(ctx: Any, matrix: Tensor, transposed: Tensor, hidden: Tensor) -> Tensor:
-        ctx.transposed = transposed
-        return matrix @ hidden
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, upstream: Tensor) -> tuple[None, None, Tensor]:
-        return None, None, ctx.transposed @ upstream.contiguous()

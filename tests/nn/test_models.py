@@ -165,6 +165,33 @@ def test_gcn_equals_the_dense_formula() -> None:
     torch.testing.assert_close(model(data), matrix @ second.lin(hidden) + second.bias)
 
 
+@pytest.mark.parametrize("name", ["plain", "directed", "self_loops", "duplicates", "weighted"])
+def test_gcn_equals_the_layers_of_pyg(name: str) -> None:
+    model, data = build("gcn", AWKWARD[name]())
+    model.eval()
+    weight = data.get("edge_weight")
+    first, second = model.convs
+    hidden = first(data.x, data.edge_index, weight).relu()
+    expected = second(hidden, data.edge_index, weight)
+    found = model(data)
+    torch.testing.assert_close(found, expected)
+    gradients = [
+        torch.autograd.grad(out.square().sum(), list(model.parameters()), retain_graph=True)
+        for out in (found, expected)
+    ]
+    torch.testing.assert_close(*gradients)
+
+
+def test_gcn_notices_edges_that_have_changed() -> None:
+    model, data = build("gcn", AWKWARD["plain"]())
+    model.eval()
+    before = model(data)
+    data.edge_index[1, 0] = 9
+    assert not torch.equal(model(data), before)
+    other = data.clone()
+    torch.testing.assert_close(model(data), model(other))
+
+
 def test_raw_features_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     model, data = build("herofilter", AWKWARD["plain"](), paper_config().replace(patch_size=4))
     monkeypatch.setattr("herofilter.spectral.memory.free_memory", lambda: 1000)

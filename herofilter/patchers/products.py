@@ -1,0 +1,47 @@
+"""Products of a sparse matrix of the graph with hidden vectors."""
+
+from typing import Any
+
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from herofilter.data.features import csr_tensor
+
+
+def csr_of(matrix: sp.csr_array) -> Tensor:
+    """Return a SciPy matrix as a float32 tensor in compressed rows."""
+    return csr_tensor(
+        torch.from_numpy(matrix.indptr).long(),
+        torch.from_numpy(matrix.indices).long(),
+        torch.from_numpy(matrix.data).float(),
+        matrix.shape,
+    )
+
+
+def product(matrix: Tensor, transposed: Tensor, hidden: Tensor) -> Tensor:
+    """Return ``matrix @ hidden``; the way back uses ``transposed``, so nothing is sorted in it.
+
+    Example:
+        >>> matrix = csr_of(sp.csr_array([[0.0, 2.0], [0.0, 0.0]]))
+        >>> back = csr_of(sp.csr_array([[0.0, 0.0], [2.0, 0.0]]))
+        >>> product(matrix, back, torch.eye(2)).tolist()
+        [[0.0, 2.0], [0.0, 0.0]]
+    """
+    result: Tensor = _Product.apply(matrix, transposed, hidden)  # type: ignore[no-untyped-call]
+    return result
+
+
+class _Product(torch.autograd.Function):
+    """A sparse product whose way back uses the transposed matrix that is already there."""
+
+    @staticmethod
+    def forward(ctx: Any, matrix: Tensor, transposed: Tensor, hidden: Tensor) -> Tensor:
+        ctx.transposed = transposed
+        return matrix @ hidden
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, upstream: Tensor) -> tuple[None, None, Tensor]:
+        return None, None, ctx.transposed @ upstream.contiguous()
