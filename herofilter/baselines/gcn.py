@@ -1,6 +1,7 @@
 """GCN: the baseline that averages neighbours."""
 
 import itertools
+from typing import Any
 
 import scipy.sparse as sp
 import torch
@@ -18,7 +19,7 @@ from herofilter.nn.stem import FeatureLinear, Stem
 from herofilter.patchers.products import csr_of, product
 
 # by edges and not by layer: the same layer may meet another graph
-_KNOWN = WeakTensorKeyDictionary()
+_KNOWN: Any = WeakTensorKeyDictionary()
 
 
 class GCN(NodeClassifier):
@@ -78,9 +79,14 @@ class GCN(NodeClassifier):
         for number, conv in enumerate(self.convs):
             if number:
                 x = self.dropout(x.relu())
-            # what conv(x, edge_index, edge_weight) computes, by sparse products
-            x = product(ahead, back, conv.lin(x)) + conv.bias
+            x = _convolve(conv, ahead, back, x)
         return select(x, nodes)
+
+
+def _convolve(conv: GCNConv, ahead: Tensor, back: Tensor, x: Tensor) -> Tensor:
+    """Return what ``conv(x, edge_index, edge_weight)`` would, by one sparse product."""
+    out: Tensor = product(ahead, back, conv.lin(x)) + conv.bias
+    return out
 
 
 def propagation(data: Data) -> tuple[Tensor, Tensor]:

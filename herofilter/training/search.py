@@ -15,11 +15,12 @@ from herofilter.config import Config
 from herofilter.data import select_split
 from herofilter.errors import HeroFilterError, RunError
 from herofilter.nn.registry import num_classes
+from herofilter.training.draws import TrialDraw
 from herofilter.training.loop import Epoch, TrainResult
 from herofilter.training.prepare import prepare
 from herofilter.training.protocol import train_split
 from herofilter.training.pruning import CHECK_EVERY, MIN_SPLITS, lags, step_after, step_in
-from herofilter.training.search_space import SearchSpace, TrialDraw
+from herofilter.training.search_space import SearchSpace
 from herofilter.training.study import finished_trials, trial_record
 
 if TYPE_CHECKING:

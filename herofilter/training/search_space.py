@@ -2,8 +2,8 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
 from torch_geometric.data import Data
 
@@ -11,6 +11,7 @@ from herofilter.config import Config, paper_config
 from herofilter.data import is_directed
 from herofilter.errors import ConfigError, check_choice
 from herofilter.nn.build import SPECTRAL_LIMIT, choose_patcher
+from herofilter.training.draws import DefaultDraw, Draw, Settings, Value, flat, plain
 
 SPACES = ("wide", "paper")
 PATCHED = ("herofilter", "fast-herofilter")
@@ -22,8 +23,6 @@ POLYNOMIAL = ("adaptive", "shared")
 PAPER_LR = (0.01, 0.008, 0.005, 0.003, 0.001)
 PAPER_PATCH_SIZES = (8, 16, 32, 64, 96)
 PAPER_ORDERS = (10, 50, 100, 150, 200)
-
-Value = str | int | float | bool
 
 _ALL = "out,in,coreference,cocitation"
 _KEEP: dict[str, Value] = {
@@ -56,95 +55,6 @@ RECIPES: tuple[dict[str, Value], ...] = (
     {"weight_decay": 1e-3},
     {"patch_size": 17, "feature_scaling": "rows", "dropout": 0.6},
 )
-
-
-class Draw(Protocol):
-    """Where values come from: a trial, or the defaults."""
-
-    def choice(self, name: str, options: Sequence[Value], default: Value) -> Value:
-        """Return one of ``options``."""
-        ...
-
-    def number(
-        self, name: str, low: float, high: float, step: float | None, default: float
-    ) -> float:
-        """Return a number: on a grid of ``step``, or on a logarithmic scale without one."""
-        ...
-
-
-class TrialDraw:
-    """Let an Optuna trial choose."""
-
-    def __init__(self, trial: Any) -> None:
-        self.trial = trial
-
-    def choice(self, name: str, options: Sequence[Value], default: Value) -> Value:
-        value: Value = self.trial.suggest_categorical(name, list(options))
-        return value
-
-    def number(
-        self, name: str, low: float, high: float, step: float | None, default: float
-    ) -> float:
-        return float(self.trial.suggest_float(name, low, high, step=step, log=step is None))
-
-
-@dataclass
-class DefaultDraw:
-    """Take every default, or what comes closest to it, and note what was taken."""
-
-    taken: dict[str, Value] = field(default_factory=dict)
-
-    def choice(self, name: str, options: Sequence[Value], default: Value) -> Value:
-        value = default if default in options else options[-1]
-        self.taken[name] = value
-        return value
-
-    def number(
-        self, name: str, low: float, high: float, step: float | None, default: float
-    ) -> float:
-        value = min(max(default, low), high)
-        if step is not None:
-            value = low + step * round((value - low) / step)
-        self.taken[name] = value
-        return value
-
-
-class Settings:
-    """The settings of one trial, while they are being drawn.
-
-    A fixed setting is never drawn. A default that the options lack is one option more, so that
-    the default configuration is in the space.
-    """
-
-    def __init__(self, base: Config, fixed: frozenset[str], draw: Draw) -> None:
-        self.base = {key: _plain(value) for key, value in _flat(base).items()}
-        self.fixed, self.draw = fixed, draw
-        self.values: dict[str, Value] = {}
-
-    def choice(self, key: str, *options: Value) -> Value:
-        """Draw one of ``options``."""
-        default = self.base[key]
-        return self.pick(key, options if default in options else (default, *options), default)
-
-    def pick(
-        self, key: str, options: Sequence[Value], default: Value, name: str | None = None
-    ) -> Value:
-        """Draw one of exactly these options; other options need another ``name``."""
-        if key in self.fixed:
-            return self.base[key]
-        self.values[key] = self.draw.choice(name or key, options, default)
-        return self.values[key]
-
-    def number(self, key: str, low: float, high: float, step: float | None = None) -> None:
-        """Draw a number between ``low`` and ``high``."""
-        if key in self.fixed:
-            return
-        default = float(self.base[key])
-        if step is None and default > 0:
-            low, high = min(low, default), max(high, default)
-        value = self.draw.number(key, low, high, step, default)
-        # three digits are all that a search can tell apart
-        self.values[key] = float(f"{value:.3g}")
 
 
 @dataclass(frozen=True)
@@ -227,7 +137,7 @@ class SearchSpace:
             if self._patcher(self.base.patcher.directed) == "spectral":
                 options["filter_order"] = PAPER_ORDERS
         # a default beyond the grid, of a graph or a version to come, is a point of it as well
-        base = _flat(self.base)
+        base = flat(self.base)
         return {
             key: some if base[key] in some or key == "patch_size" else (base[key], *some)
             for key, some in options.items()
@@ -311,10 +221,10 @@ def changed_settings(config: Config, default: Config | None = None) -> dict[str,
         >>> changed_settings(Config().replace(lr=0.005, seed=3))
         {'lr': 0.005}
     """
-    usual = _flat(default or Config())
+    usual = flat(default or Config())
     return {
-        key: _plain(value)
-        for key, value in _flat(config).items()
+        key: plain(value)
+        for key, value in flat(config).items()
         if value != usual[key] and key != "seed"
     }
 
@@ -341,15 +251,6 @@ def _draw_training(settings: Settings) -> None:
     settings.number("weight_decay", 1e-4, 3e-2)
     settings.choice("label_smoothing", 0.0, 0.1)
     settings.choice("monitor", "accuracy", "loss")
-
-
-def _flat(config: Config) -> dict[str, Any]:
-    return {key: value for section in config.to_dict().values() for key, value in section.items()}
-
-
-def _plain(value: Any) -> Value:
-    plain: Value = ",".join(value) if isinstance(value, (list, tuple)) else value
-    return plain
 
 
 def _count(names: Value) -> int:

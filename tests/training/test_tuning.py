@@ -17,18 +17,12 @@ from herofilter.data import csbm
 from herofilter.errors import ConfigError, GraphError, RunError
 from herofilter.nn.build import fast_patcher
 from herofilter.training import search as search_module
+from herofilter.training.draws import DefaultDraw, TrialDraw
 from herofilter.training.presets import read_preset
 from herofilter.training.protocol import train_split
 from herofilter.training.pruning import lags, step_after, step_in
 from herofilter.training.search import RANDOM_TRIALS, Search, TuneProgress
-from herofilter.training.search_space import (
-    RECIPES,
-    DefaultDraw,
-    SearchSpace,
-    TrialDraw,
-    changed_settings,
-    make_space,
-)
+from herofilter.training.search_space import RECIPES, SearchSpace, changed_settings, make_space
 from herofilter.training.tuning import parse_budget, tune
 
 # a small space: each drawn setting costs a write to the study
