@@ -247,11 +247,9 @@ def _numbers(entry: Contender) -> dict[str, Any]:
 
 
 def _settings(entry: Contender) -> str:
-    # how the graph answered what was left to it is no choice of the search
-    left = {"resolved", "relations", "directed", "summary"}
-    changed = {
-        key: value for key, value in changed_settings(entry.config).items() if key not in left
-    }
+    changed = changed_settings(entry.config)
+    # set by the library, not by the search
+    changed.pop("resolved", None)
     return " ".join(f"{key}={value}" for key, value in changed.items()) or "the recommended ones"
 
 
