@@ -1,6 +1,7 @@
 """Tuning: what is searched, that test labels stay unread, and that nothing finished is lost."""
 
 import json
+import statistics
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ FEW += ["filter_starts=low", "selection=top", "learn_filter=false", "self_loops=
 FEW += ["aggregation=ego_concat", "score_norm=l1", "summary=true", "label_tokens=false"]
 FEW += ["activation=tanh", "monitor=accuracy", "label_smoothing=0", "input_dropout=0"]
 # how many configurations a search with these tries before it draws
-STARTS = 5
+STARTS = 7
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -137,8 +138,10 @@ def test_a_search_starts_with_the_default_and_then_the_recipes() -> None:
     assert changed_settings(starts[0]) == {"patcher": "spectral"}
     assert len(starts) == 1 + len(RECIPES)
     for config, recipe in zip(starts[1:], RECIPES, strict=True):
+        # with directions, relations say where filters start
+        drawn = {key: value for key, value in recipe.items() if key != "filter_starts"}
         assert changed_settings(config) == changed_settings(
-            Config().replace(**{"patcher": "spectral", **recipe})
+            Config().replace(**{"patcher": "spectral", **drawn})
         )
 
 
@@ -148,8 +151,10 @@ def test_recipes_leave_fixed_settings_alone_and_none_comes_twice() -> None:
     assert [changed_settings(config, space.base) for config in starts] == [
         {},
         {"weight_decay": 1e-2},
-        {"weight_decay": 2e-2},
+        {"num_layers": 0, "head_layers": 2, "weight_decay": 1e-2},
+        {"num_layers": 0},
         {"norm": "patch", "weight_decay": 1e-2},
+        {"weight_decay": 1e-3},
         {"dropout": 0.6, "feature_scaling": "rows"},
     ]
     assert len(starts) == STARTS
@@ -202,7 +207,7 @@ def test_patches_fit_the_graph_and_their_parts() -> None:
         parts = len(str(values.get("filter_starts", "one")).split(","))
         parts *= len(str(values.get("relations", "one")).split(","))
         parts *= 2 if values.get("selection") == "signed" else 1
-        assert 1 + parts <= size <= 20
+        assert size == 1 or 1 + parts <= size <= 20
     assert tiny.config(tiny.draw(DefaultDraw())).patcher.patch_size == 9
     # a default that the graph can't fill gives way to the next smaller size
     tinier = make_space("wide", "herofilter", csbm(8, 2, average_degree=2))
@@ -402,7 +407,7 @@ def test_draws_after_the_random_ones_are_repeatable(space_study: Callable[[], An
         study = space_study()
         searching = Search(study, space, [0], [0], 0, None, None, None)
         found = []
-        for _ in range(RANDOM_TRIALS + 5):
+        for _ in range(RANDOM_TRIALS + 25):
             trial = searching._ask(None)
             found.append(space.draw(TrialDraw(trial)))
             trial.set_user_attr("seconds", 0.0)
@@ -413,12 +418,12 @@ def test_draws_after_the_random_ones_are_repeatable(space_study: Callable[[], An
     assert first == draws()
     assert len({json.dumps(values) for values in first}) == len(first)
     # the sampler has understood what pays
-    learned = [values["lr"] for values in first[RANDOM_TRIALS:]]
-    assert sum(learned) / 5 > sum(values["lr"] for values in first[1:RANDOM_TRIALS]) / 9
+    rates = [values["lr"] for values in first]
+    assert statistics.fmean(rates[-10:]) > statistics.fmean(rates[:RANDOM_TRIALS])
 
 
 @pytest.mark.parametrize(
-    ("more", "count"), [([], STARTS + 1), (["label_tokens=true"], 2)], ids=["searched", "fixed"]
+    ("more", "count"), [([], STARTS + 3), (["label_tokens=true"], 2)], ids=["searched", "fixed"]
 )
 def test_test_labels_are_never_read(tmp_path: Path, more: list[str], count: int) -> None:
     data = csbm(60, 3, average_degree=6, feature_signal=8, num_splits=1)
