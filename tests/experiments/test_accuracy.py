@@ -302,8 +302,13 @@ def test_an_interrupted_training_is_no_result(
         return train_split(*args, on_epoch=lambda epoch: signal.raise_signal(signal.SIGINT))
 
     monkeypatch.setattr(units, "train_split", press)
-    with pytest.raises(KeyboardInterrupt):
-        tiny(tmp_path)
+    # a job in the background is started with the signal ignored
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            tiny(tmp_path)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert list(tmp_path.iterdir()) == []
 
 
