@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from herofilter import baselines as baselines
-from herofilter.config import Config, ModelConfig, PatcherConfig, TrainConfig, paper_config
+from herofilter.config import Config, paper_config
 from herofilter.data import (
     OwnGraph,
     check_graph,
@@ -16,6 +16,7 @@ from herofilter.data import (
 from herofilter.errors import HeroFilterError
 from herofilter.nn import HeroFilter, find_model, list_models
 from herofilter.patchers import FastPatcher, Patches, SpectralPatcher
+from herofilter.settings import BaselineConfig, ModelConfig, PatcherConfig, TrainConfig
 from herofilter.training import (
     TrainResult,
     predict_logits,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "BaselineConfig",
     "Config",
     "FastPatcher",
     "HeroFilter",

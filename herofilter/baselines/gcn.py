@@ -1,25 +1,17 @@
 """GCN: the baseline that averages neighbours."""
 
 import itertools
-from typing import Any
 
-import scipy.sparse as sp
-import torch
 from torch import Tensor, nn
-from torch.utils.weak import WeakTensorKeyDictionary
 from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
-from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
+from herofilter.baselines.adjacency import Propagation, propagation
 from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.dropout import Dropout
 from herofilter.nn.registry import num_classes, num_embeddings, register_model
 from herofilter.nn.stem import FeatureLinear, Stem
-from herofilter.patchers.products import csr_of, product
-
-# by edges and not by layer: the same layer may meet another graph
-_KNOWN: Any = WeakTensorKeyDictionary()
 
 
 class GCN(NodeClassifier):
@@ -41,6 +33,8 @@ class GCN(NodeClassifier):
         - data.x: ``[n, in_channels]``, dense or sparse CSR; data.edge_index: ``[2, E]``
         - output: ``[b, out_channels]``
     """
+
+    whole_graph = True
 
     def __init__(
         self,
@@ -75,36 +69,18 @@ class GCN(NodeClassifier):
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
         x = self.input_dropout(data.x if self.stem is None else self.stem(data.x))
-        ahead, back = propagation(data)
+        spread = propagation(data)
         for number, conv in enumerate(self.convs):
             if number:
                 x = self.dropout(x.relu())
-            x = _convolve(conv, ahead, back, x)
+            x = convolve(conv, spread, x)
         return select(x, nodes)
 
 
-def _convolve(conv: GCNConv, ahead: Tensor, back: Tensor, x: Tensor) -> Tensor:
+def convolve(conv: GCNConv, spread: Propagation, x: Tensor) -> Tensor:
     """Return what ``conv(x, edge_index, edge_weight)`` would, by one sparse product."""
-    out: Tensor = product(ahead, back, conv.lin(x)) + conv.bias
+    out: Tensor = spread(conv.lin(x)) + conv.bias
     return out
-
-
-def propagation(data: Data) -> tuple[Tensor, Tensor]:
-    """Return the matrix with which a GCN averages, and its transpose, in compressed rows.
-
-    Both are remembered for as long as the edges live and nobody changes them.
-    """
-    edges, weight, n = data.edge_index, data.get("edge_weight"), int(data.num_nodes or 0)
-    state = (n, edges._version, None if weight is None else weight._version)
-    held = _KNOWN.get(edges)
-    if held is None or held[0] != state or held[1] is not weight:
-        index, values = gcn_norm(edges, weight, n, dtype=torch.float32)
-        source, target = index.numpy()
-        matrix = sp.csr_array((values.numpy(), (target, source)), shape=(n, n))
-        held = (state, weight, (csr_of(matrix), csr_of(sp.csr_array(matrix.T))))
-        _KNOWN[edges] = held
-    matrices: tuple[Tensor, Tensor] = held[2]
-    return matrices
 
 
 @register_model("gcn", paper="Kipf and Welling (ICLR 2017)", needs="the edges", scales=True)

@@ -53,7 +53,13 @@ class MLP(NodeClassifier):
         return logits
 
 
-@register_model("mlp", paper="multilayer perceptron", needs="nothing but the features", scales=True)
+@register_model(
+    "mlp",
+    paper="multilayer perceptron",
+    needs="nothing but the features",
+    scales=True,
+    batches=True,
+)
 def build_mlp(data: Data, config: Config) -> MLP:
     """Build an MLP for a graph."""
     return MLP(

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from herofilter.config import AGGREGATIONS
 from herofilter.errors import check_choice
 from herofilter.patchers import Slot
+from herofilter.settings import AGGREGATIONS
 
 
 class Aggregation(nn.Module):

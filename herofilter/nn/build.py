@@ -142,6 +142,7 @@ def _filters(
     needs="the eigenvectors of the graph up to 4000 nodes, else n·p patch entries",
     scales=True,
     directed=True,
+    batches=True,
 )
 def build_herofilter(data: Data, config: Config, nodes: Tensor | None = None) -> NodeClassifier:
     """Build HeroFilter with the patcher that ``config`` names, for ``nodes`` or for all."""
@@ -162,6 +163,7 @@ def build_herofilter(data: Data, config: Config, nodes: Tensor | None = None) ->
     needs="n·p patch entries",
     scales=True,
     directed=True,
+    batches=True,
 )
 def build_fast_herofilter(data: Data, config: Config) -> NodeClassifier:
     """Build HeroFilter on personalised-PageRank patches."""

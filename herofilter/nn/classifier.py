@@ -12,10 +12,12 @@ class NodeClassifier(nn.Module, ABC):
 
     The trainer asks nothing more of a model than these methods; a model without a
     learned filter or patches overrides only the first two. ``feature_scaling`` is how the
-    features that it was trained on were scaled.
+    features that it was trained on were scaled; ``whole_graph`` says that a step costs all nodes,
+    however few of them are asked for, so that the trainer asks for all at once.
     """
 
     feature_scaling: str = "none"
+    whole_graph: bool = False
 
     @abstractmethod
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from herofilter.config import SCORE_NORMS, ModelConfig
 from herofilter.errors import GraphError, check_choice
 from herofilter.nn.aggregation import Aggregation
 from herofilter.nn.classifier import NodeClassifier
@@ -16,6 +15,7 @@ from herofilter.nn.labels import LabelTokens
 from herofilter.nn.mixer import MixerBlock
 from herofilter.nn.stem import Stem
 from herofilter.patchers import Patches, RelationSummary, Slot, SpectralPatcher
+from herofilter.settings import SCORE_NORMS, ModelConfig
 from herofilter.spectral import check_memory
 
 _CHUNK_BYTES = 2**21

@@ -1,7 +1,7 @@
 """The registry of models: a name, where it comes from, and how to build it for a graph."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from torch_geometric.data import Data
@@ -11,6 +11,7 @@ from herofilter.errors import ConfigError, did_you_mean
 from herofilter.nn.classifier import NodeClassifier
 
 Builder = Callable[[Data, Config], NodeClassifier]
+Option = str | int | float
 AnyBuilder = TypeVar("AnyBuilder", bound=Builder)
 
 
@@ -25,6 +26,9 @@ class ModelEntry:
         scales: whether its cost is linear in the size of the graph.
         directed: whether it can read the direction of edges; others get both directions of each.
         build: makes the model for a prepared graph.
+        batches: whether a mini-batch costs no more than its own nodes; the others pass over the
+            whole graph at every step.
+        options: settings that only this model reads, each with the values worth a search.
     """
 
     name: str
@@ -33,20 +37,31 @@ class ModelEntry:
     scales: bool
     directed: bool
     build: Builder
+    batches: bool = False
+    options: Mapping[str, tuple[Option, ...]] = field(default_factory=dict)
 
 
 _MODELS: dict[str, ModelEntry] = {}
 
 
 def register_model(
-    name: str, *, paper: str, needs: str, scales: bool, directed: bool = False
+    name: str,
+    *,
+    paper: str,
+    needs: str,
+    scales: bool,
+    directed: bool = False,
+    batches: bool = False,
+    options: Mapping[str, tuple[Option, ...]] | None = None,
 ) -> Callable[[AnyBuilder], AnyBuilder]:
     """Register the decorated builder under ``name``; the contract tests pick it up."""
 
     def decorate(build: AnyBuilder) -> AnyBuilder:
         if name in _MODELS:
             raise ConfigError(f"a model name must be new (got {name!r}, which is registered)")
-        _MODELS[name] = ModelEntry(name, paper, needs, scales, directed, build)
+        _MODELS[name] = ModelEntry(
+            name, paper, needs, scales, directed, build, batches, dict(options or {})
+        )
         return build
 
     return decorate

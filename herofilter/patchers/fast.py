@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from herofilter.config import check_relations
 from herofilter.errors import ConfigError, GraphError, check_choice
 from herofilter.patchers.patches import Patches, Slot
 from herofilter.patchers.push import push_top
 from herofilter.patchers.series import BLOCK_BYTES, num_steps, series_top
 from herofilter.patchers.two_steps import two_steps_top
+from herofilter.settings import check_relations
 from herofilter.spectral.adjacency import DIRECTED_RULES, adjacency, normalise
 from herofilter.spectral.memory import check_memory
 

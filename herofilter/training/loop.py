@@ -10,11 +10,11 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch_geometric.data import Data
 
-from herofilter.config import TrainConfig
 from herofilter.data import check_graph
 from herofilter.errors import RunError
 from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.dropout import set_generator
+from herofilter.settings import TrainConfig
 from herofilter.threads import is_small, one_thread
 from herofilter.training.metrics import Score, class_weights, full_score, score
 from herofilter.training.prepare import prepare_features
@@ -141,7 +141,8 @@ def evaluate(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:
 @torch.no_grad()
 def _logits(model: NodeClassifier, data: Data, nodes: Tensor) -> Tensor:
     model.eval()
-    return torch.cat([model(data, batch) for batch in torch.split(nodes, EVAL_BATCH)])
+    size = max(nodes.numel(), 1) if model.whole_graph else EVAL_BATCH
+    return torch.cat([model(data, batch) for batch in torch.split(nodes, size)])
 
 
 def _score(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:
@@ -157,12 +158,13 @@ def _epochs(
 ) -> Iterator[Epoch]:
     optimizer = _optimizer(model, config)
     train_nodes, val_nodes = (mask.nonzero().view(-1) for mask in (data.train_mask, data.val_mask))
+    batch_size = _batch_size(model, train_nodes.numel(), config.batch_size)
     for number in range(config.epochs):
         if number and number % config.refresh_every == 0 and _may_refresh(number, config):
             model.refresh()
         model.train()
         total = 0.0
-        for nodes in _batches(train_nodes, config.batch_size, generator):
+        for nodes in _batches(train_nodes, batch_size, generator):
             optimizer.zero_grad()
             logits = model(data, nodes)
             weight = None
@@ -202,9 +204,12 @@ def _optimizer(model: NodeClassifier, config: TrainConfig) -> torch.optim.Optimi
     return torch.optim.Adam(kept, lr=config.lr, fused=True)
 
 
+def _batch_size(model: NodeClassifier, count: int, wanted: int) -> int:
+    whole = model.whole_graph or count <= WHOLE_UP_TO
+    return wanted or (count if whole else LARGE_BATCH)
+
+
 def _batches(nodes: Tensor, batch_size: int, generator: torch.Generator) -> Iterator[Tensor]:
-    if not batch_size:
-        batch_size = nodes.numel() if nodes.numel() <= WHOLE_UP_TO else LARGE_BATCH
     if batch_size >= nodes.numel():
         yield nodes
         return

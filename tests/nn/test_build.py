@@ -4,11 +4,12 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from herofilter.config import RELATIONS, Config
+from herofilter.config import Config
 from herofilter.data import csbm, symmetrise
 from herofilter.nn import HeroFilter, find_model
 from herofilter.nn.build import make_patcher, make_summary
 from herofilter.patchers import Patches, SpectralPatcher
+from herofilter.settings import RELATIONS
 from herofilter.training import prepare
 
 

@@ -5,10 +5,10 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from herofilter.config import RELATIONS
 from herofilter.errors import ConfigError
 from herofilter.patchers import FastPatcher, RelationSummary, Slot
 from herofilter.patchers.summary import SERIES_STEPS
+from herofilter.settings import RELATIONS
 from herofilter.spectral.adjacency import normalised_adjacency
 from tests import awkward
 

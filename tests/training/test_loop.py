@@ -6,11 +6,12 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from herofilter.config import Config, TrainConfig
+from herofilter.config import Config
 from herofilter.data import csbm
 from herofilter.errors import GraphError, RunError
 from herofilter.nn import HeroFilter, NodeClassifier, find_model
 from herofilter.nn.dropout import Dropout
+from herofilter.settings import TrainConfig
 from herofilter.training import (
     Epoch,
     TrainResult,

@@ -1,0 +1,228 @@
+"""The settings by section: how patches are chosen, what the model is, how it is trained."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from herofilter.errors import ConfigError, check_choice
+
+PATCHERS = ("auto", "spectral", "fast")
+AGGREGATIONS = ("slot_concat", "ego_concat", "weighted", "flatten", "mean", "sum")
+SCORE_NORMS = ("max", "l1", "raw", "straight_through")
+NORMS = ("feature", "patch", "none")
+MONITORS = ("accuracy", "loss")
+FEATURE_SCALINGS = ("none", "rows")
+RELATIONS = ("out", "in", "coreference", "cocitation")
+SELECTIONS = ("top", "signed")
+BASES = ("own", "monomial", "bernstein", "chebyshev")
+
+
+@dataclass(frozen=True)
+class PatcherConfig:
+    """How each node's patch is chosen.
+
+    Args:
+        patcher: ``spectral`` learns the filter, ``fast`` ranks by personalised PageRank,
+            ``auto`` is spectral up to 4000 nodes and fast beyond.
+        patch_size: p, the number of tokens, the node itself included.
+        ego: ``first`` puts the node itself into slot 0; ``ranked`` lets it compete (the paper).
+        filter: kind of g(λ).
+        filter_starts: one parallel filter per name; each fills its own slots.
+        filter_order: K.
+        activation: σ, with σ(0) = 0.
+        num_eigenpairs: how many eigenvalues of largest modulus to keep; 0 keeps all.
+        self_loops: whether Ã has ones on its diagonal before it is normalised.
+        directed: ``keep`` follows the direction of edges, ``symmetrise`` forgets it (the paper).
+        relations: what a node's patch is filled from, each with its own slots. ``out`` and ``in``
+            follow edges forwards and backwards; ``coreference`` are nodes that point to the same
+            nodes, ``cocitation`` nodes that the same nodes point to. Without directions ``in``
+            is ``out`` and the last two are both the second hop; each counts once. There the
+            spectral patcher goes by ``filter_starts`` instead.
+        selection: ``top`` takes the largest scores, ``signed`` half of them and half of the
+            smallest (spectral only).
+        c: the fast patcher's share of smoothness against restart.
+        tolerance: the fast patcher's stopping tolerance.
+        resolved: take ``patcher``, ``directed``, ``relations`` and ``summary`` literally, whatever
+            the graph; a saved model needs that, and nobody else.
+    """
+
+    patcher: str = "auto"
+    patch_size: int = 9
+    ego: str = "first"
+    filter: str = "adaptive"
+    filter_starts: tuple[str, ...] = ("low", "hop2")
+    filter_order: int = 10
+    activation: str = "tanh"
+    num_eigenpairs: int = 0
+    self_loops: bool = False
+    directed: str = "keep"
+    relations: tuple[str, ...] = RELATIONS
+    selection: str = "top"
+    c: float = 0.5
+    tolerance: float = 1e-5
+    resolved: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice("patcher", self.patcher, PATCHERS)
+        check_choice("ego", self.ego, ("first", "ranked"))
+        check_choice("directed", self.directed, ("symmetrise", "keep"))
+        check_choice("selection", self.selection, SELECTIONS)
+        check_relations(self.relations)
+        _at_least("patch_size", self.patch_size, 1)
+        _at_least("num_eigenpairs", self.num_eigenpairs, 0)
+        if not self.filter_starts:
+            raise ConfigError("filter_starts must name at least one filter (got none)")
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The mixer; baselines use ``hidden_channels``, ``num_layers`` and the dropouts.
+
+    Args:
+        hidden_channels: h, the width.
+        num_layers: m, mixer blocks of HeroFilter; layers of a baseline.
+        dropout: inside the mixer and before the head.
+        input_dropout: on the features.
+        aggregation: how the patch becomes one vector.
+        score_norm: how a token is scaled by its score.
+        summary: add one token per filter or relation with its full response R·H.
+        norm: LayerNorm over ``feature`` (the paper's algorithm), ``patch`` (its text) or none.
+        expansion: hidden width of the mixing MLPs as a multiple of p and of h (256 at most).
+        residual: pre-norm residual blocks; off in the paper's literal form.
+        stem: project features before they are gathered; off in the paper's literal form.
+        patch_mixing: whether blocks mix along the patch axis.
+        feature_mixing: whether blocks mix along the feature axis.
+        head_layers: layers of the classifier, 1 or 2.
+        label_tokens: show the mixer the training labels of the other nodes in a patch.
+        label_mask: share of those labels that is hidden in each training step.
+    """
+
+    hidden_channels: int = 64
+    num_layers: int = 1
+    dropout: float = 0.5
+    input_dropout: float = 0.5
+    aggregation: str = "weighted"
+    score_norm: str = "l1"
+    summary: bool = True
+    norm: str = "feature"
+    expansion: float = 1.0
+    residual: bool = True
+    stem: bool = True
+    patch_mixing: bool = True
+    feature_mixing: bool = True
+    head_layers: int = 1
+    label_tokens: bool = False
+    label_mask: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_choice("aggregation", self.aggregation, AGGREGATIONS)
+        check_choice("score_norm", self.score_norm, SCORE_NORMS)
+        check_choice("norm", self.norm, NORMS)
+        _at_least("hidden_channels", self.hidden_channels, 1)
+        _at_least("num_layers", self.num_layers, 0)
+        _at_least("head_layers", self.head_layers, 1)
+        for name in ("dropout", "input_dropout", "label_mask"):
+            value = getattr(self, name)
+            if not 0.0 <= value < 1.0:
+                raise ConfigError(f"{name} must be at least 0 and below 1 (got {value:g})")
+        if self.expansion <= 0:
+            raise ConfigError(f"expansion must be above 0 (got {self.expansion:g})")
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How a model is trained.
+
+    Args:
+        lr: learning rate of everything but the filter.
+        weight_decay: of everything but the filter and learned node vectors.
+        filter_lr: learning rate of the filter weights.
+        learn_filter: whether the filter learns; off, it keeps its start.
+        epochs: at most so many.
+        patience: epochs without improvement before training stops.
+        monitor: validation ``accuracy`` (ties: lower loss) or ``loss``.
+        refresh_every: epochs between two choices of patch members.
+        freeze_after: epochs after which the choice stays as it is; 0 for never.
+        batch_size: nodes per step; 0 takes all at once up to 10 000 training nodes, else 2048; a
+            model that passes over the whole graph at every step always takes all.
+        class_weights: weigh classes inversely to their frequency.
+        label_smoothing: share of each target that is spread over all classes.
+        feature_scaling: ``rows`` makes each row of features sum to one.
+        seed: of weights, dropout and batches.
+    """
+
+    lr: float = 0.01
+    weight_decay: float = 5e-3
+    filter_lr: float = 1e-3
+    learn_filter: bool = True
+    epochs: int = 500
+    patience: int = 50
+    monitor: str = "accuracy"
+    refresh_every: int = 25
+    freeze_after: int = 0
+    batch_size: int = 0
+    class_weights: bool = False
+    label_smoothing: float = 0.0
+    feature_scaling: str = "none"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_choice("monitor", self.monitor, MONITORS)
+        check_choice("feature_scaling", self.feature_scaling, FEATURE_SCALINGS)
+        _at_least("epochs", self.epochs, 1)
+        _at_least("patience", self.patience, 1)
+        _at_least("refresh_every", self.refresh_every, 1)
+        _at_least("freeze_after", self.freeze_after, 0)
+        _at_least("batch_size", self.batch_size, 0)
+        if not 0 <= self.label_smoothing < 1:
+            raise ConfigError(
+                f"label_smoothing must be at least 0 and below 1 (got {self.label_smoothing:g})"
+            )
+        _at_least("seed", self.seed, 0)
+        for name in ("lr", "filter_lr"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ConfigError(f"{name} must be above 0 (got {getattr(self, name):g})")
+        if not self.weight_decay >= 0:
+            raise ConfigError(f"weight_decay must not be negative (got {self.weight_decay:g})")
+
+
+@dataclass(frozen=True)
+class BaselineConfig:
+    """What only baselines have; the registry says which of them a model reads.
+
+    Args:
+        hops: K, the steps of a propagation, the order of a polynomial or the hops of tokens; 0
+            takes the model's own.
+        alpha: the share that a node keeps of itself at each step; 0 takes the model's own.
+        heads: heads of attention; 0 takes the model's own.
+        tokens: tokens, virtual nodes or entries of a codebook; 0 takes the model's own.
+        basis: PolyFormer's polynomials; ``own`` takes the model's own.
+    """
+
+    hops: int = 0
+    alpha: float = 0.0
+    heads: int = 0
+    tokens: int = 0
+    basis: str = "own"
+
+    def __post_init__(self) -> None:
+        check_choice("basis", self.basis, BASES)
+        for name in ("hops", "heads", "tokens"):
+            _at_least(name, getattr(self, name), 0)
+        if not 0 <= self.alpha <= 1:
+            raise ConfigError(f"alpha must be between 0 and 1 (got {self.alpha:g})")
+
+
+def check_relations(relations: Sequence[str]) -> None:
+    """Refuse unknown relations, none at all, and one that is named twice."""
+    for relation in relations:
+        check_choice("a relation", relation, RELATIONS)
+    if not relations or len(set(relations)) < len(relations):
+        raise ConfigError(
+            "relations must name at least one relation and none twice "
+            f"(got {','.join(relations) or 'none'})"
+        )
+
+
+def _at_least(name: str, value: int, least: int) -> None:
+    if value < least:
+        raise ConfigError(f"{name} must be at least {least} (got {value})")
