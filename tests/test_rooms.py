@@ -8,7 +8,7 @@ import herofilter
 PACKAGE = Path(herofilter.__file__).parent
 ROOMS = ["data", "spectral", "patchers", "nn", "baselines", "training", "analysis"]
 FREE = {"experiments", "report", "distributed", "cli", "estimator"}
-GROUND = {"errors", "files", "config", "threads", "workers"}
+GROUND = {"errors", "files", "settings", "config", "threads", "workers"}
 # scikit-network's lesson: linear algebra and the kernel know nothing of layers or the terminal
 FORBIDDEN = {
     "spectral": {"torch.nn", "typer", "rich"},
