@@ -192,7 +192,8 @@ class BaselineConfig:
     Args:
         hops: K, the steps of a propagation, the order of a polynomial or the hops of tokens; 0
             takes the model's own.
-        alpha: the share that a node keeps of itself at each step; 0 takes the model's own.
+        alpha: the share that a node keeps of itself at each step, SGFormer's share of its GCN; 0
+            takes the model's own.
         heads: heads of attention; 0 takes the model's own.
         tokens: tokens, virtual nodes or entries of a codebook; 0 takes the model's own.
         basis: PolyFormer's polynomials; ``own`` takes the model's own.

@@ -3,8 +3,9 @@
 import multiprocessing
 import signal
 import warnings
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
@@ -15,7 +16,10 @@ Outcome = TypeVar("Outcome")
 
 
 def run_jobs(
-    function: Callable[[Job], Outcome], jobs: Sequence[Job], workers: int
+    function: Callable[[Job], Outcome],
+    jobs: Sequence[Job],
+    workers: int,
+    follow: Callable[[Outcome], Sequence[Job]] | None = None,
 ) -> Generator[Outcome, None, None]:
     """Yield the outcomes of all jobs as they come; with several workers each is a process.
 
@@ -25,20 +29,39 @@ def run_jobs(
         function: what is done with a job; a function at the top of a module.
         jobs: what to do, the longest first.
         workers: how many processes; with one, the jobs run here, in order.
+        follow: gives the jobs that an outcome makes possible; they come before those that wait.
 
     Example:
         >>> list(run_jobs(abs, [-1, -2], workers=1))
         [1, 2]
+        >>> list(run_jobs(abs, [-2, 5], workers=1, follow=lambda size: [size - 1] * (size > 1)))
+        [2, 1, 5, 4, 3, 2, 1]
     """
+    waiting = deque(jobs)
+
+    def advance(outcome: Outcome) -> None:
+        if follow is not None:
+            waiting.extendleft(reversed(follow(outcome)))
+
     if workers <= 1:
-        yield from map(function, jobs)
+        while waiting:
+            outcome = function(waiting.popleft())
+            advance(outcome)
+            yield outcome
         return
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
+    running: set[Future[Outcome]] = set()
     try:
-        for future in as_completed([pool.submit(function, job) for job in jobs]):
-            yield future.result()
+        while waiting or running:
+            while waiting and len(running) < workers:
+                running.add(pool.submit(function, waiting.popleft()))
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                outcome = future.result()
+                advance(outcome)
+                yield outcome
         pool.shutdown()
     except BrokenProcessPool:
         raise RunError(

@@ -80,8 +80,21 @@ def mine(cli: Cli, tmp_path: Path) -> str:
 def test_list(cli: Cli) -> None:
     outcome = cli("list")
     assert (outcome.code, outcome.err) == (0, "")
-    for name in ("texas", "karate", "roman-empire", "herofilter", "mlp"):
+    for name in ("texas", "karate", "roman-empire"):
         assert f" {name} " in outcome.out
+    for name in ("herofilter", "mlp"):
+        assert f"\n{name} " in outcome.out
+
+
+def test_list_of_one_kind(cli: Cli) -> None:
+    models, datasets = cli("list", "--models").out, cli("list", "--datasets").out
+    assert "\nherofilter " in models
+    assert "texas" not in models
+    assert " texas " in datasets
+    assert "herofilter" not in datasets
+    assert cli("list", "--datasets", "--models").out == cli("list").out == datasets + models
+    assert set(cli("list", "--models", "--json").json()) == {"models"}
+    assert set(cli("list", "--datasets", "--json").json()) == {"datasets"}
 
 
 def test_list_json(cli: Cli) -> None:
@@ -90,7 +103,13 @@ def test_list_json(cli: Cli) -> None:
     assert datasets["karate"]["on_disk"]
     assert not datasets["texas"]["on_disk"]
     assert datasets["texas"]["splits"] == 10
-    assert {"gcn", "mlp", "herofilter"} <= {entry["name"] for entry in found["models"]}
+    models = {entry["name"]: entry for entry in found["models"]}
+    assert {"gcn", "mlp", "herofilter"} <= set(models)
+    for entry in herofilter.list_models():
+        told = models[entry.name]
+        assert {key: tuple(values) for key, values in told.pop("options").items()} == entry.options
+        assert told == {key: getattr(entry, key) for key in told}
+        assert set(told) == {"name", "paper", "needs", "scales", "batches", "directed"}
 
 
 def test_info(cli: Cli, mine: str) -> None:
@@ -360,7 +379,7 @@ def test_help_shows_an_example(cli: Cli, command: str, option: str) -> None:
     assert f"Example: herofilter {command}" in outcome.out
 
 
-@pytest.mark.parametrize("args", [["list", "--json"], ["info", "karate"]])
+@pytest.mark.parametrize("args", [["list", "--models"], ["info", "karate"]])
 def test_examples_of_the_help_work(cli: Cli, args: list[str]) -> None:
     assert f"Example: herofilter {' '.join(args)}" in cli(args[0], "--help").out
     assert cli(*args).code == 0

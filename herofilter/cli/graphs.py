@@ -1,33 +1,55 @@
 """The commands list and info."""
 
+from typing import Annotated
+
+import typer
 from rich.console import Console
 
 import herofilter
 from herofilter.cli.common import Graph, Json, app, print_json
+from herofilter.nn.registry import ModelEntry
 
 
-@app.command("list", epilog="Example: herofilter list --json")
-def list_command(as_json: Json = False) -> None:
-    """List datasets and models, with what is on disk."""
+@app.command("list", epilog="Example: herofilter list --models")
+def list_command(
+    models: Annotated[bool, typer.Option("--models", help="Only the models.")] = False,
+    datasets: Annotated[bool, typer.Option("--datasets", help="Only the datasets.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List datasets, with what is on disk, and models, with what they need; both by default."""
     from herofilter.data import list_datasets, on_disk
     from herofilter.report.console import dataset_table, model_table
 
-    datasets = [(info, on_disk(info.name)) for info in list_datasets()]
-    models = herofilter.list_models()
+    graphs = [(info, on_disk(info.name)) for info in list_datasets()]
+    known = herofilter.list_models()
     if as_json:
-        print_json(
-            {
-                "datasets": [
-                    {"name": i.name, "splits": i.num_splits, "variant": i.variant, "on_disk": there}
-                    for i, there in datasets
-                ],
-                "models": [{"name": m.name, "paper": m.paper, "scales": m.scales} for m in models],
-            }
-        )
+        listed = {}
+        if datasets or not models:
+            listed["datasets"] = [
+                {"name": i.name, "splits": i.num_splits, "variant": i.variant, "on_disk": there}
+                for i, there in graphs
+            ]
+        if models or not datasets:
+            listed["models"] = [_fields(entry) for entry in known]
+        print_json(listed)
         return
     console = Console()
-    console.print(dataset_table(datasets))
-    console.print(model_table(models))
+    if datasets or not models:
+        console.print(dataset_table(graphs))
+    if models or not datasets:
+        console.print(model_table(known))
+
+
+def _fields(entry: ModelEntry) -> dict[str, object]:
+    return {
+        "name": entry.name,
+        "paper": entry.paper,
+        "needs": entry.needs,
+        "scales": entry.scales,
+        "batches": entry.batches,
+        "directed": entry.directed,
+        "options": {key: list(values) for key, values in entry.options.items()},
+    }
 
 
 @app.command(epilog="Example: herofilter info karate")

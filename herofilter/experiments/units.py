@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 
 from herofilter.config import Config
 from herofilter.data import load_dataset, on_disk
-from herofilter.errors import ConfigError, HeroFilterError, RunError
+from herofilter.errors import ConfigError, HeroFilterError, OutOfMemoryError, RunError
 from herofilter.files import write_json
 from herofilter.threads import one_thread
 from herofilter.training import prepare
@@ -33,13 +33,17 @@ class StaleFileWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Unit:
-    """One training: a column of the benchmark on one split of a graph; the seed is the config's."""
+    """One training: a column of the benchmark on one split of a graph; the seed is the config's.
+
+    Without ``score_test`` the test labels aren't read and its metrics have nothing of them.
+    """
 
     graph: str
     column: str
     model: str
     config: Config
     split: int
+    score_test: bool = True
 
     @property
     def file_name(self) -> str:
@@ -52,11 +56,15 @@ class Unit:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a unit gave: its metrics, or the sentence that says why there are none."""
+    """What a unit gave: its metrics, or the sentence that says why there are none.
+
+    ``lacks_memory`` tells a refusal for want of memory, which another machine may not share.
+    """
 
     unit: Unit
     metrics: dict[str, Any] = field(default_factory=dict)
     failure: str = ""
+    lacks_memory: bool = False
 
 
 def run_unit(unit: Unit) -> Outcome:
@@ -65,13 +73,19 @@ def run_unit(unit: Unit) -> Outcome:
         try:
             prepared = prepare(_graph(unit.graph), unit.config, unit.model)
             started = time.perf_counter()
-            _, result = train_split(prepared, unit.model, unit.config, unit.split)
+            _, result = train_split(
+                prepared, unit.model, unit.config, unit.split, score_test=unit.score_test
+            )
         except HeroFilterError as error:
-            return Outcome(unit, failure=str(error))
+            lacks = isinstance(error, OutOfMemoryError)
+            return Outcome(unit, failure=str(error), lacks_memory=lacks)
         seconds = time.perf_counter() - started
     if result.interrupted:
         raise KeyboardInterrupt
-    return Outcome(unit, split_metrics(result, seconds))
+    metrics = split_metrics(result, seconds)
+    if not unit.score_test:
+        metrics = {key: value for key, value in metrics.items() if not key.startswith("test_")}
+    return Outcome(unit, metrics)
 
 
 class UnitFile:

@@ -37,6 +37,13 @@ class NodeClassifier(nn.Module, ABC):
     def show_labels(self, labels: Tensor) -> None:
         """Take in the labels that the model may read: -1 wherever a node isn't a training node."""
 
+    def auxiliary_loss(self) -> Tensor | None:
+        """Return what the last forward pass adds to the loss of its logits; None for nothing.
+
+        The trainer asks once after every forward pass of training.
+        """
+        return None
+
     def embedding_parameters(self) -> list[nn.Parameter]:
         """Return learned vectors of nodes: decay would shrink those that no batch has touched."""
         layers = (layer for layer in self.modules() if isinstance(layer, nn.Embedding))

@@ -162,7 +162,8 @@ def dataset_table(datasets: list[tuple[DatasetInfo, bool]]) -> Table:
     """Return the known datasets and whether each is on disk."""
     table = Table(title="Datasets")
     for title in ("name", "splits", "variant", "on disk", "what it is"):
-        table.add_column(title)
+        # a name is there to be typed, so it stays whole on a narrow terminal
+        table.add_column(title, no_wrap=title == "name", overflow="fold")
     for info, there in datasets:
         table.add_row(
             info.name,
@@ -175,12 +176,25 @@ def dataset_table(datasets: list[tuple[DatasetInfo, bool]]) -> Table:
 
 
 def model_table(models: list[ModelEntry]) -> Table:
-    """Return the registered models."""
-    table = Table(title="Models")
-    for title in ("name", "paper", "holds in memory", "scales"):
-        table.add_column(title)
+    """Return the registered models: where each comes from, what it costs, what it alone reads."""
+    table = Table(
+        title="Models",
+        caption="options are set with --set, such as --set hops=5",
+        # without edges the texts have room on a terminal of 80 columns
+        show_edge=False,
+        pad_edge=False,
+    )
+    for title in ("name", "paper", "holds in memory", "scales", "mini-\nbatch", "options"):
+        table.add_column(title, no_wrap=title not in ("paper", "holds in memory"))
     for entry in models:
-        table.add_row(entry.name, entry.paper, entry.needs, "yes" if entry.scales else "no")
+        table.add_row(
+            entry.name,
+            entry.paper,
+            entry.needs,
+            "yes" if entry.scales else "no",
+            "yes" if entry.batches else "no",
+            "\n".join(entry.options),
+        )
     return table
 
 

@@ -173,6 +173,9 @@ def _epochs(
             loss = cross_entropy(
                 logits, data.y[nodes], weight=weight, label_smoothing=config.label_smoothing
             )
+            auxiliary = model.auxiliary_loss()
+            if auxiliary is not None:
+                loss = loss + auxiliary
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             total += float(loss.detach()) * nodes.numel()

@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 from herofilter.config import Config, paper_config
 from herofilter.data import is_directed
 from herofilter.errors import ConfigError, check_choice
+from herofilter.nn import find_model
 from herofilter.nn.build import SPECTRAL_LIMIT, choose_patcher
 from herofilter.training.draws import DefaultDraw, Draw, Settings, Value, flat, plain
 
@@ -90,6 +91,8 @@ class SearchSpace:
         else:
             settings.choice("num_layers", 1, 2, 3)
             _draw_widths(settings)
+            for key, options in find_model(self.model).options.items():
+                settings.choice(key, *options)
         _draw_training(settings)
         if self.data.get("x") is not None:
             settings.choice("feature_scaling", "none", "rows")

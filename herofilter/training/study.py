@@ -46,14 +46,16 @@ def open_study(out: Path, header: dict[str, Any]) -> Iterator["optuna.Study"]:
 
 
 @contextmanager
-def memory_study() -> Iterator["optuna.Study"]:
+def memory_study(
+    sampler: "optuna.samplers.BaseSampler | None" = None,
+) -> Iterator["optuna.Study"]:
     """Yield a study that is kept nowhere."""
     import optuna
 
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
-        yield optuna.create_study(direction="maximize")
+        yield optuna.create_study(direction="maximize", sampler=sampler)
     finally:
         optuna.logging.set_verbosity(verbosity)
 

@@ -62,7 +62,8 @@ def load_weights(model: NodeClassifier, weights: Mapping[str, Tensor]) -> None:
     if wrong:
         raise GraphError(
             f"the weights must fit the model that is built for the graph (got others for "
-            f"{', '.join(wrong)}); give the same settings and the same kind of features"
+            f"{', '.join(wrong)}); give the same settings, the same kind of features and, for a "
+            "model that learns a vector per node, the same nodes"
         )
     model.load_state_dict(state)
     model.refresh()

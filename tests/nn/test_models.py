@@ -68,7 +68,11 @@ def test_same_seed_same_bits(name: str) -> None:
     assert all(torch.equal(outcomes[0][1][key], outcomes[1][1][key]) for key in outcomes[0][1])
 
 
-@pytest.mark.parametrize("name", MODELS)
+# its expander is drawn for a number of nodes, whatever they are called
+BY_POSITION = {"exphormer"}
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in BY_POSITION])
 def test_permutation_equivariance(name: str) -> None:
     data = csbm(num_nodes=60, num_classes=3, average_degree=6, seed=2)
     generator = torch.Generator().manual_seed(0)

@@ -11,6 +11,7 @@ from herofilter.analysis import data_card
 from herofilter.config import Config
 from herofilter.data import list_datasets
 from herofilter.nn import list_models
+from herofilter.nn.registry import ModelEntry
 from herofilter.report.console import (
     TrainProgress,
     card_table,
@@ -29,8 +30,8 @@ from tests.awkward import directed, no_features, plain
 from tests.report.results import demo_result
 
 
-def text_of(table: RenderableType) -> str:
-    console = Console(record=True, width=200, file=io.StringIO())
+def text_of(table: RenderableType, width: int = 200) -> str:
+    console = Console(record=True, width=width, file=io.StringIO())
     console.print(table)
     return console.export_text()
 
@@ -78,10 +79,40 @@ def test_dataset_table() -> None:
     assert rows[0][1] == str(infos[0].num_splits)
 
 
+def entry(name: str, **fields: object) -> ModelEntry:
+    kept: dict[str, object] = {"paper": "A (ICLR 2020)", "needs": "the edges", "scales": True}
+    kept |= {"directed": False, "build": None, **fields}
+    return ModelEntry(name, **kept)  # type: ignore[arg-type]
+
+
 def test_model_table() -> None:
-    rows = cells(text_of(model_table(list_models())))
-    assert [row[0] for row in rows] == [entry.name for entry in list_models()]
-    assert {row[3] for row in rows} <= {"yes", "no"}
+    models = [
+        entry("one", needs="n·n numbers", scales=False, options={"hops": (1, 2), "heads": (4,)}),
+        entry("two", batches=True),
+    ]
+    text = text_of(model_table(models))
+    rows = [[cell.strip() for cell in line.split("│")] for line in text.splitlines() if "│" in line]
+    assert rows == [
+        ["one", "A (ICLR 2020)", "n·n numbers", "no", "no", "hops"],
+        ["", "", "", "", "", "heads"],
+        ["two", "A (ICLR 2020)", "the edges", "yes", "yes", ""],
+    ]
+    assert "options are set with --set, such as --set hops=5" in text
+
+
+def test_names_stay_whole_on_a_narrow_terminal() -> None:
+    infos = list_datasets()
+    for table, names in (
+        (model_table(list_models()), [entry.name for entry in list_models()]),
+        (dataset_table([(info, True) for info in infos]), [info.name for info in infos]),
+    ):
+        text = text_of(table, width=80)
+        assert max(map(len, text.splitlines())) <= 80
+        assert "…" not in text
+        lines = [line.replace("│", " ").split() for line in text.splitlines()]
+        assert set(names) <= {line[0] for line in lines if line}
+    options = {option for entry in list_models() for option in entry.options}
+    assert options <= set(text_of(model_table(list_models()), width=80).split())
 
 
 @pytest.mark.parametrize("make", [plain, directed, no_features])

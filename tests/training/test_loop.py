@@ -131,6 +131,26 @@ def test_class_weights_enter_the_loss() -> None:
     assert weighed != pytest.approx(float(plain.detach()), rel=1e-4)
 
 
+class Pulled(Linear):
+    """A linear model with a loss of its own, which pulls its bias upwards."""
+
+    def auxiliary_loss(self) -> Tensor:
+        return 100 - 10 * self.layer.bias.sum()
+
+
+def test_a_loss_of_the_model_is_added() -> None:
+    data, config = one_split(), TrainConfig(epochs=1, lr=0.02, weight_decay=0.0)
+    plain, pulled = linear(), Pulled()
+    pulled.load_state_dict(plain.state_dict())
+    start = plain.layer.bias.detach().clone()
+    losses = [train(model, data, config).history[0].train_loss for model in (plain, pulled)]
+    assert losses[1] == pytest.approx(losses[0] + 100 - 10 * float(start.sum()), rel=1e-6)
+    # the gradients of cross-entropy add up to zero over the classes: they can't all point down
+    moved = [(model.layer.bias.detach() - start).tolist() for model in (plain, pulled)]
+    assert min(moved[0]) < 0
+    assert moved[1] == pytest.approx([0.02] * 3, rel=1e-3)
+
+
 def test_class_weights_when_the_model_knows_a_class_more() -> None:
     result = train(Linear(32, 4), one_split(), TrainConfig(epochs=1, class_weights=True))
     assert len(result.history) == 1

@@ -1,0 +1,127 @@
+"""ChebNetII: the baseline that learns a filter's values at Chebyshev's nodes."""
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from herofilter.baselines.chebyshev import (
+    chebyshev_coefficients,
+    chebyshev_nodes,
+    chebyshev_sum,
+    shifted_laplacian,
+)
+from herofilter.baselines.mlp import MLP
+from herofilter.config import Config
+from herofilter.errors import check_choice
+from herofilter.nn.classifier import NodeClassifier, select
+from herofilter.nn.registry import num_classes, num_embeddings, register_model
+
+HOPS = 10
+STARTS = ("low", "identity")
+
+
+class ChebNetII(NodeClassifier):
+    r"""Chebyshev interpolation (He et al., NeurIPS 2022).
+
+    .. math::
+        \mathbf{Z} = \sum_{k=0}^K c_k T_k(\mathbf{L} - \mathbf{I}) \, \mathrm{MLP}(\mathbf{X}),
+        \qquad c_k = \frac{2 - [k = 0]}{K + 1} \sum_{j=0}^K \mathrm{ReLU}(\gamma_j) T_k(x_j)
+
+    where :math:`\mathbf{L} = \mathbf{I} - \mathbf{D}^{-1/2} \mathbf{A} \mathbf{D}^{-1/2}` and
+    :math:`x_j` are the zeros of :math:`T_{K+1}`, ascending: the filter takes the value
+    :math:`\mathrm{ReLU}(\gamma_j)` at the eigenvalue :math:`1 + x_j`.
+
+    Args:
+        in_channels: width of the features.
+        hidden_channels: width of the hidden layers.
+        out_channels: number of classes.
+        num_layers: number of linear layers, at least 2.
+        dropout: before every layer but the first.
+        input_dropout: on the features.
+        num_embeddings: learned vectors for nodes without features; 0 for none.
+        hops: K, the order of the filter.
+        start: ``low`` starts from the low-pass filter :math:`g(\lambda) = 1 - \lambda / 2`,
+            ``identity`` from :math:`\gamma_j = 1`.
+
+    Shapes:
+        - data.x: ``[n, in_channels]``, dense or sparse CSR; data.edge_index: ``[2, E]``
+        - output: ``[b, out_channels]``
+    """
+
+    whole_graph = True
+    basis: Tensor
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        num_layers: int = 2,
+        dropout: float = 0.5,
+        input_dropout: float = 0.5,
+        num_embeddings: int = 0,
+        hops: int = HOPS,
+        start: str = "low",
+    ) -> None:
+        super().__init__()
+        check_choice("start", start, STARTS)
+        self.mlp = MLP(
+            in_channels,
+            hidden_channels,
+            out_channels,
+            num_layers,
+            dropout,
+            input_dropout,
+            num_embeddings,
+        )
+        self.start = start
+        self.gamma = nn.Parameter(torch.empty(hops + 1))
+        self.register_buffer("basis", chebyshev_coefficients(hops).float(), persistent=False)
+        self.reset_filter()
+
+    def reset_parameters(self) -> None:
+        self.mlp.reset_parameters()
+        self.reset_filter()
+
+    @torch.no_grad()
+    def reset_filter(self) -> None:
+        """Let the filter start anew."""
+        low = (1 - chebyshev_nodes(self.gamma.numel() - 1)) / 2
+        self.gamma.copy_(low if self.start == "low" else torch.ones_like(low))
+
+    def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
+        x = self.mlp(data)
+        terms = [weight * x for weight in self.basis @ self.gamma.relu()]
+        return select(chebyshev_sum(shifted_laplacian(data), terms), nodes)
+
+    def response(self, eigenvalues: Tensor) -> Tensor:
+        r"""Return :math:`g(\lambda) = \sum_k c_k T_k(\lambda - 1)`.
+
+        Shapes:
+            - eigenvalues: ``[f]``, of **L**, within [0, 2]
+            - output: ``[f]``
+        """
+        weights = (self.basis @ self.gamma.relu()).to(eigenvalues.dtype)
+        terms = [weight.expand_as(eigenvalues) for weight in weights]
+        return chebyshev_sum(lambda value: (eigenvalues - 1) * value, terms)
+
+
+@register_model(
+    "chebnetii",
+    paper="He et al. (NeurIPS 2022)",
+    needs="the edges",
+    scales=True,
+    options={"hops": (2, 5, 10)},
+)
+def build_chebnetii(data: Data, config: Config) -> ChebNetII:
+    """Build a ChebNetII for a graph."""
+    return ChebNetII(
+        data.num_features,
+        config.model.hidden_channels,
+        num_classes(data),
+        max(config.model.num_layers, 2),
+        config.model.dropout,
+        config.model.input_dropout,
+        num_embeddings(data),
+        config.baseline.hops or HOPS,
+    )

@@ -1,0 +1,80 @@
+"""Polynomials of a graph's Laplacian in Chebyshev's basis: one sparse product per order."""
+
+import math
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from herofilter.baselines.adjacency import propagation
+
+
+def shifted_laplacian(data: Data) -> Callable[[Tensor], Tensor]:
+    r"""Return the product with :math:`\tilde{\mathbf{L}} = \mathbf{L} - \mathbf{I} =
+    -\mathbf{D}^{-1/2} \mathbf{A} \mathbf{D}^{-1/2}`, whose eigenvalues lie in [-1, 1].
+
+    Example:
+        >>> data = Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)
+        >>> shifted_laplacian(data)(torch.tensor([[1.0], [2.0]])).tolist()
+        [[-2.0], [-1.0]]
+    """
+    spread = propagation(data, "sym", loops=False)
+    return lambda hidden: -spread(hidden)
+
+
+def chebyshev_sum(step: Callable[[Tensor], Tensor], terms: Iterable[Tensor]) -> Tensor:
+    r"""Return :math:`\sum_k T_k(\mathbf{M}) \mathbf{Z}_k` by Clenshaw's recurrence.
+
+    Args:
+        step: the product with **M**; it is asked for once per order.
+        terms: :math:`\mathbf{Z}_0, \dots, \mathbf{Z}_K`, all of one shape.
+
+    Example:
+        >>> one = torch.ones(1)
+        >>> chebyshev_sum(lambda x: 0.5 * x, [0 * one, 0 * one, one])  # 2 x² - 1
+        tensor([-0.5000])
+    """
+    *rest, current = terms
+    if not rest:
+        return current
+    following = torch.zeros_like(current)
+    for term in reversed(rest[1:]):
+        current, following = term + 2 * step(current) - following, current
+    return rest[0] + step(current) - following
+
+
+def chebyshev_nodes(order: int) -> Tensor:
+    r"""Return the zeros of :math:`T_{K+1}` in ascending order.
+
+    Shapes:
+        - output: ``[K + 1]``, in double precision
+    """
+    return _angles(order).cos()
+
+
+def chebyshev_coefficients(order: int) -> Tensor:
+    r"""Return the matrix that makes values at the nodes the coefficients of their interpolation.
+
+    .. math::
+        c_k = \frac{2 - [k = 0]}{K + 1} \sum_{j=0}^K T_k(x_j) \, \gamma_j
+
+    The polynomial :math:`\sum_k c_k T_k` has order K and takes the value :math:`\gamma_j` at the
+    node :math:`x_j`.
+
+    Shapes:
+        - output: ``[K + 1, K + 1]``, in double precision
+
+    Example:
+        >>> (chebyshev_coefficients(2) @ torch.ones(3).double()).round(decimals=6).abs().tolist()
+        [1.0, 0.0, 0.0]
+    """
+    number = torch.arange(order + 1, dtype=torch.float64)
+    matrix = 2 / (order + 1) * (number.unsqueeze(1) * _angles(order)).cos()
+    matrix[0] /= 2
+    return matrix
+
+
+def _angles(order: int) -> Tensor:
+    number = torch.arange(order + 1, dtype=torch.float64)
+    return (order - number + 0.5) * math.pi / (order + 1)

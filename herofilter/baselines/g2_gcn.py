@@ -1,0 +1,105 @@
+"""G²-GCN: the baseline in which nodes that agree with their neighbours stand still."""
+
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.nn import GCNConv
+
+from herofilter.baselines.adjacency import propagation
+from herofilter.baselines.differences import differences
+from herofilter.baselines.gcn import convolve
+from herofilter.config import Config
+from herofilter.errors import ConfigError
+from herofilter.nn.classifier import NodeClassifier, select
+from herofilter.nn.head import Head
+from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.stem import Stem
+
+
+class G2GCN(NodeClassifier):
+    r"""Gradient gating over a GCN (Rusch et al., ICLR 2023).
+
+    .. math::
+        \mathbf{Y} = \mathrm{ReLU}(\mathrm{GCN}_\tau(\mathbf{X})), \qquad
+        \tau_{vc} = \tanh\Big(\frac{1}{|N(v)|} \sum_{u \in N(v)} |Y_{vc} - Y_{uc}|^p\Big), \qquad
+        \mathbf{X} \leftarrow (1 - \tau) \odot \mathbf{X} +
+        \tau \odot \mathrm{ReLU}(\mathrm{GCN}(\mathbf{X}))
+
+    Each channel of each node has a rate of its own; where a node agrees with its neighbours the
+    rate is zero, so depth doesn't smooth everything away. A linear encoder comes before and a
+    linear decoder behind; all steps share their weights, as in the authors' experiments.
+
+    Args:
+        in_channels: width of the features.
+        hidden_channels: width of the hidden layers.
+        out_channels: number of classes.
+        num_layers: number of steps.
+        dropout: before the decoder.
+        input_dropout: on the features.
+        num_embeddings: learned vectors for nodes without features; 0 for none.
+        p: the power of the differences, at least 1.
+
+    Shapes:
+        - data.x: ``[n, in_channels]``, dense or sparse CSR; data.edge_index: ``[2, E]``
+        - output: ``[b, out_channels]``
+    """
+
+    whole_graph = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        num_layers: int = 2,
+        dropout: float = 0.5,
+        input_dropout: float = 0.5,
+        num_embeddings: int = 0,
+        p: float = 2.0,
+    ) -> None:
+        super().__init__()
+        if not p >= 1:
+            raise ConfigError(f"p must be at least 1 (got {p:g})")
+        self.num_layers, self.p = num_layers, p
+        self.stem = Stem(in_channels, hidden_channels, input_dropout, 0.0, num_embeddings)
+        self.conv = GCNConv(hidden_channels, hidden_channels)
+        self.gate_conv = GCNConv(hidden_channels, hidden_channels)
+        self.decoder = Head(hidden_channels, hidden_channels, out_channels, 1, dropout)
+
+    def reset_parameters(self) -> None:
+        self.stem.reset_parameters()
+        self.conv.reset_parameters()
+        self.gate_conv.reset_parameters()
+        self.decoder.reset_parameters()
+
+    def gate(self, data: Data, x: Tensor) -> Tensor:
+        """Return τ, the rate of each node and channel: ``[n, h]``."""
+        own = convolve(self.gate_conv, propagation(data), x).relu()
+        return differences(propagation(data, "row", loops=False), own, self.p).tanh()
+
+    def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
+        x = self.stem(data.x)
+        for _ in range(self.num_layers):
+            rate = self.gate(data, x)
+            x = x + rate * (convolve(self.conv, propagation(data), x).relu() - x)
+        logits: Tensor = self.decoder(select(x, nodes))
+        return logits
+
+
+@register_model(
+    "g2-gcn",
+    paper="Rusch et al. (ICLR 2023)",
+    needs="the edges",
+    scales=True,
+    options={"hops": (2, 4, 8)},
+)
+def build_g2_gcn(data: Data, config: Config) -> G2GCN:
+    """Build a G²-GCN for a graph."""
+    return G2GCN(
+        data.num_features,
+        config.model.hidden_channels,
+        num_classes(data),
+        config.baseline.hops or max(config.model.num_layers, 2),
+        config.model.dropout,
+        config.model.input_dropout,
+        num_embeddings(data),
+    )

@@ -1,0 +1,95 @@
+"""H2GCN: the baseline that keeps a node, its neighbours and theirs apart."""
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from herofilter.baselines.adjacency import propagation
+from herofilter.baselines.two_hops import two_hops
+from herofilter.config import Config
+from herofilter.nn.classifier import NodeClassifier, select
+from herofilter.nn.dropout import Dropout
+from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.stem import Stem
+
+
+class H2GCN(NodeClassifier):
+    r"""Beyond homophily: ego and neighbours apart, two hops, all rounds (Zhu et al., NeurIPS 2020).
+
+    .. math::
+        \mathbf{R}^{(0)} = \mathrm{ReLU}(\mathbf{X} \mathbf{W}_e), \qquad
+        \mathbf{R}^{(k)} = [\bar{\mathbf{A}}_1 \mathbf{R}^{(k-1)} \,\|\,
+        \bar{\mathbf{A}}_2 \mathbf{R}^{(k-1)}], \qquad
+        \mathbf{Y} = [\mathbf{R}^{(0)} \| \dots \| \mathbf{R}^{(K)}] \mathbf{W}_c
+
+    :math:`\bar{\mathbf{A}}_1` joins neighbours and :math:`\bar{\mathbf{A}}_2` nodes exactly two
+    steps apart, both without the node itself and symmetrically normalised. Rounds have neither
+    weights nor a nonlinearity. Weights of edges count in the first matrix alone.
+
+    Args:
+        in_channels: width of the features.
+        hidden_channels: width of the first embedding; each round doubles it.
+        out_channels: number of classes.
+        hops: K, the number of rounds.
+        dropout: before the classifier.
+        input_dropout: on the features.
+        num_embeddings: learned vectors for nodes without features; 0 for none.
+
+    Shapes:
+        - data.x: ``[n, in_channels]``, dense or sparse CSR; data.edge_index: ``[2, E]``
+        - output: ``[b, out_channels]``
+    """
+
+    whole_graph = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        hops: int = 2,
+        dropout: float = 0.5,
+        input_dropout: float = 0.5,
+        num_embeddings: int = 0,
+    ) -> None:
+        super().__init__()
+        self.hops = hops
+        self.stem = Stem(in_channels, hidden_channels, input_dropout, 0.0, num_embeddings)
+        self.dropout = Dropout(dropout)
+        # 1 + 2 + 4 + … widths
+        self.classifier = nn.Linear((2 ** (hops + 1) - 1) * hidden_channels, out_channels)
+
+    def reset_parameters(self) -> None:
+        self.stem.reset_parameters()
+        self.classifier.reset_parameters()
+
+    def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
+        near, far = propagation(data, "sym", loops=False), two_hops(data)
+        rounds = [self.stem(data.x)]
+        for _ in range(self.hops):
+            # [n, 2**k * h]
+            rounds.append(torch.cat([near(rounds[-1]), far(rounds[-1])], dim=1))
+        # [b, (2**(K + 1) - 1) * h]
+        joined = torch.cat([select(part, nodes) for part in rounds], dim=1)
+        logits: Tensor = self.classifier(self.dropout(joined))
+        return logits
+
+
+@register_model(
+    "h2gcn",
+    paper="Zhu et al. (NeurIPS 2020)",
+    needs="all pairs of nodes two steps apart",
+    scales=False,
+    options={"hops": (1, 2)},
+)
+def build_h2gcn(data: Data, config: Config) -> H2GCN:
+    """Build an H2GCN for a graph."""
+    return H2GCN(
+        data.num_features,
+        config.model.hidden_channels,
+        num_classes(data),
+        config.baseline.hops or 2,
+        config.model.dropout,
+        config.model.input_dropout,
+        num_embeddings(data),
+    )

@@ -1,0 +1,138 @@
+"""LINKX: the baseline that reads a node's row of the adjacency like features."""
+
+import numpy as np
+import scipy.sparse as sp
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.nn import LINKX as PyGLINKX
+from torch_geometric.nn import MLP as PyGMLP
+
+from herofilter.baselines.adjacency import remember
+from herofilter.config import Config
+from herofilter.errors import GraphError
+from herofilter.nn.classifier import NodeClassifier, select
+from herofilter.nn.dropout import Dropout
+from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.sparse import sparse_product
+from herofilter.nn.stem import FeatureLinear, Stem
+from herofilter.patchers.products import csr_of
+
+
+class LINKX(NodeClassifier):
+    r"""Separate embeddings of adjacency and features (Lim et al., NeurIPS 2021).
+
+    .. math::
+        \mathbf{H}_A = \mathbf{A} \mathbf{W}_A, \qquad
+        \mathbf{H}_X = \mathbf{X} \mathbf{W}_X, \qquad
+        \mathbf{Y} = \mathrm{MLP}_f(\mathrm{ReLU}(\mathbf{W} [\mathbf{H}_A \| \mathbf{H}_X]
+        + \mathbf{H}_A + \mathbf{H}_X))
+
+    It holds the layers of :class:`torch_geometric.nn.LINKX`, but reads only the rows of the nodes
+    that are asked for. A row of :math:`\mathbf{W}_A` belongs to a node of the graph, so that it
+    can't be applied to another one.
+
+    Args:
+        num_nodes: n, the number of nodes.
+        in_channels: width of the features.
+        hidden_channels: width of the hidden layers.
+        out_channels: number of classes.
+        num_layers: number of layers of :math:`\mathrm{MLP}_f`.
+        dropout: before every layer of :math:`\mathrm{MLP}_f` but the first.
+        input_dropout: on the features and on the rows of the adjacency.
+        num_embeddings: learned vectors for nodes without features; 0 for none.
+
+    Shapes:
+        - data.x: ``[n, in_channels]``, dense or sparse CSR; data.edge_index: ``[2, E]``
+        - output: ``[b, out_channels]``
+    """
+
+    def __init__(
+        self,
+        num_nodes: int,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        num_layers: int = 2,
+        dropout: float = 0.5,
+        input_dropout: float = 0.5,
+        num_embeddings: int = 0,
+    ) -> None:
+        super().__init__()
+        self.num_nodes = num_nodes
+        self.stem = None
+        if num_embeddings:
+            self.stem = Stem(in_channels, hidden_channels, input_dropout, 0.0, num_embeddings)
+            in_channels = hidden_channels
+        self.input_dropout = Dropout(input_dropout)
+        self.dropout = Dropout(dropout)
+        self.net = PyGLINKX(num_nodes, in_channels, hidden_channels, out_channels, num_layers)
+        # the same map, but one that takes sparse features
+        self.net.node_mlp = FeatureLinear(in_channels, hidden_channels)
+        for norm in self.net.final_mlp.norms:
+            # the last batch may have a single node
+            norm.allow_single_element = True
+
+    def reset_parameters(self) -> None:
+        if self.stem is not None:
+            self.stem.reset_parameters()
+        self.net.reset_parameters()
+
+    def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
+        if data.num_nodes != self.num_nodes:
+            raise GraphError(
+                f"the graph must be the one the model was built for, with {self.num_nodes} nodes, "
+                f"since it learned a vector for each (got {data.num_nodes}); train anew"
+            )
+        net = self.net
+        rows = self.input_dropout(select(adjacency_rows(data), nodes))
+        out = sparse_product(rows, net.edge_lin.weight) + net.edge_lin.bias
+        x = self.input_dropout(
+            select(data.x, nodes) if self.stem is None else self.stem(data.x, nodes)
+        )
+        x = net.node_mlp(x)
+        out = out + net.cat_lin1(out) + x + net.cat_lin2(x)
+        return self.final(net.final_mlp, out.relu())
+
+    def final(self, mlp: PyGMLP, x: Tensor) -> Tensor:
+        """Return what ``mlp(x)`` would, with dropout from our own generator."""
+        for number, layer in enumerate(mlp.lins):
+            if number:
+                x = self.dropout(mlp.norms[number - 1](x.relu()))
+            x = layer(x)
+        return x
+
+
+def adjacency_rows(data: Data) -> Tensor:
+    """Return the adjacency as sparse features, self-loops as they are: ``[n, n]``, remembered."""
+    return remember(data, ("adjacency rows",), lambda: _adjacency_rows(data))
+
+
+def _adjacency_rows(data: Data) -> Tensor:
+    n = int(data.num_nodes or 0)
+    source, target = data.edge_index.numpy()
+    weight = data.get("edge_weight")
+    values = np.ones(source.size) if weight is None else weight.double().numpy().reshape(-1)
+    matrix = sp.csr_array((values, (target, source)), shape=(n, n))
+    matrix.sum_duplicates()
+    return csr_of(matrix)
+
+
+@register_model(
+    "linkx",
+    paper="Lim et al. (NeurIPS 2021)",
+    needs="the edges, and a learned vector per node",
+    scales=True,
+    batches=True,
+)
+def build_linkx(data: Data, config: Config) -> LINKX:
+    """Build a LINKX for a graph."""
+    return LINKX(
+        int(data.num_nodes or 0),
+        data.num_features,
+        config.model.hidden_channels,
+        num_classes(data),
+        max(config.model.num_layers, 2),
+        config.model.dropout,
+        config.model.input_dropout,
+        num_embeddings(data),
+    )

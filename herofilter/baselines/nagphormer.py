@@ -1,0 +1,100 @@
+"""NAGphormer: a transformer over what each node sees hop by hop."""
+
+import math
+
+from torch import Tensor
+from torch_geometric.data import Data
+
+from herofilter.baselines.token_encoder import TokenEncoder
+from herofilter.baselines.tokens import PolynomialTokens
+from herofilter.config import Config
+from herofilter.nn.classifier import NodeClassifier
+from herofilter.nn.registry import num_classes, num_embeddings, register_model
+
+
+class NAGphormer(NodeClassifier):
+    r"""Neighbourhood-aggregation graph transformer (Chen et al., ICLR 2023).
+
+    Each node has K + 1 tokens, its neighbourhoods from hop 0 to hop K, and a transformer runs over
+    these alone:
+
+    .. math::
+        \mathbf{z}_{v,k} = (\tilde{\mathbf{A}}^k \mathbf{X})_v \mathbf{W} + \mathbf{b}, \qquad
+        \mathbf{y}_v = \mathrm{MLP}(\mathrm{Readout}(\mathrm{Transformer}(
+        \mathbf{z}_{v,0}, \dots, \mathbf{z}_{v,K})))
+
+    :math:`\tilde{\mathbf{A}}` has self-loops. The read-out is that of :class:`TokenEncoder`. The
+    paper's optional Laplacian eigenvectors are left out. Where the hops of the features can't be
+    kept, see :class:`PolynomialTokens`, each step passes over the graph and ``whole_graph`` is set.
+
+    Args:
+        in_channels: width of the features.
+        hidden_channels: width of a token, a multiple of ``heads``.
+        out_channels: number of classes.
+        num_layers: transformer layers.
+        dropout: in the transformer and the classifier.
+        input_dropout: on the features.
+        num_embeddings: learned vectors for nodes without features; 0 for none.
+        hops: K, at least 1.
+        heads: heads of attention.
+
+    Shapes:
+        - data.x: ``[n, in_channels]``, dense or sparse CSR; data.edge_index: ``[2, E]``
+        - output: ``[b, out_channels]``
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        num_layers: int = 1,
+        dropout: float = 0.5,
+        input_dropout: float = 0.5,
+        num_embeddings: int = 0,
+        hops: int = 5,
+        heads: int = 2,
+    ) -> None:
+        super().__init__()
+        self.tokens = PolynomialTokens(
+            in_channels,
+            hidden_channels,
+            hops,
+            input_dropout=input_dropout,
+            num_embeddings=num_embeddings,
+        )
+        self.encoder = TokenEncoder(hidden_channels, out_channels, num_layers, heads, dropout)
+
+    def reset_parameters(self) -> None:
+        self.tokens.reset_parameters()
+        self.encoder.reset_parameters()
+
+    def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
+        logits: Tensor = self.encoder(self.tokens(data, nodes))
+        return logits
+
+
+@register_model(
+    "nagphormer",
+    paper="Chen et al. (ICLR 2023)",
+    needs="the edges and n·(K+1)·f hop features up to 1 GiB",
+    scales=True,
+    batches=True,
+    options={"hops": (3, 5, 10), "heads": (1, 2, 4)},
+)
+def build_nagphormer(data: Data, config: Config) -> NAGphormer:
+    """Build NAGphormer for a graph."""
+    width = config.model.hidden_channels
+    model = NAGphormer(
+        data.num_features,
+        width,
+        num_classes(data),
+        max(config.model.num_layers, 1),
+        config.model.dropout,
+        config.model.input_dropout,
+        num_embeddings(data),
+        hops=config.baseline.hops or 5,
+        heads=config.baseline.heads or math.gcd(width, 2),
+    )
+    model.whole_graph = not model.tokens.keeps_table(data)
+    return model

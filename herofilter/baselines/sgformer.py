@@ -1,0 +1,139 @@
+"""SGFormer: the baseline with one layer of linear attention over all nodes beside a GCN."""
+
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.nn import GCNConv
+from torch_geometric.nn.attention import SGFormerAttention
+
+from herofilter.baselines.adjacency import propagation
+from herofilter.baselines.gcn import convolve
+from herofilter.baselines.token_encoder import check_heads
+from herofilter.config import Config
+from herofilter.nn.classifier import NodeClassifier, select
+from herofilter.nn.dropout import Dropout
+from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.stem import FeatureLinear, Stem
+
+
+class SGFormer(NodeClassifier):
+    r"""Simplified graph transformer (Wu et al., NeurIPS 2023), as PyG has it.
+
+    .. math::
+        \mathbf{Z} = \mathbf{D}^{-1} \left( \mathbf{V} + \tfrac{1}{n}
+        \tilde{\mathbf{Q}} (\tilde{\mathbf{K}}^\top \mathbf{V}) \right), \qquad
+        \mathbf{D} = \mathrm{diag}\left( \mathbf{1} + \tfrac{1}{n}
+        \tilde{\mathbf{Q}} (\tilde{\mathbf{K}}^\top \mathbf{1}) \right)
+
+    with queries and keys of unit length, which takes no matrix of all pairs. The output is a
+    linear map of :math:`(1 - \alpha) \mathbf{Z} + \alpha \, \mathrm{GCN}(\mathbf{X})`.
+
+    Args:
+        in_channels: width of the features.
+        hidden_channels: width of the hidden layers.
+        out_channels: number of classes.
+        num_layers: number of convolutions of the GCN.
+        dropout: after every hidden layer.
+        input_dropout: on the features.
+        num_embeddings: learned vectors for nodes without features; 0 for none.
+        heads: heads of attention, each of the full width; a divisor of the width.
+        alpha: the share of the GCN in the output.
+        attention_layers: number of layers of attention.
+
+    Shapes:
+        - data.x: ``[n, in_channels]``, dense or sparse CSR; data.edge_index: ``[2, E]``
+        - output: ``[b, out_channels]``
+    """
+
+    whole_graph = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        num_layers: int = 2,
+        dropout: float = 0.5,
+        input_dropout: float = 0.5,
+        num_embeddings: int = 0,
+        heads: int = 1,
+        alpha: float = 0.5,
+        attention_layers: int = 1,
+    ) -> None:
+        super().__init__()
+        check_heads(hidden_channels, heads)
+        self.alpha = alpha
+        self.stem = None
+        if num_embeddings:
+            self.stem = Stem(in_channels, hidden_channels, input_dropout, 0.0, num_embeddings)
+            in_channels = hidden_channels
+        self.attention_in = FeatureLinear(in_channels, hidden_channels)
+        self.attentions = nn.ModuleList(
+            SGFormerAttention(hidden_channels, heads, hidden_channels)
+            for _ in range(attention_layers)
+        )
+        self.attention_norms = nn.ModuleList(
+            nn.LayerNorm(hidden_channels) for _ in range(attention_layers + 1)
+        )
+        self.graph_in = FeatureLinear(in_channels, hidden_channels)
+        self.convs = nn.ModuleList(
+            GCNConv(hidden_channels, hidden_channels) for _ in range(num_layers)
+        )
+        self.graph_norms = nn.ModuleList(
+            nn.BatchNorm1d(hidden_channels) for _ in range(num_layers + 1)
+        )
+        self.head = nn.Linear(hidden_channels, out_channels)
+        self.input_dropout = Dropout(input_dropout)
+        self.dropout = Dropout(dropout)
+
+    def reset_parameters(self) -> None:
+        for layers in (self.attentions, self.attention_norms, self.convs, self.graph_norms):
+            for layer in layers:
+                layer.reset_parameters()  # type: ignore[operator]
+        for layer in (self.attention_in, self.graph_in, self.head):
+            layer.reset_parameters()
+        if self.stem is not None:
+            self.stem.reset_parameters()
+
+    def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
+        x = self.input_dropout(data.x if self.stem is None else self.stem(data.x))
+        local, distant = self._convolved(x, data), self._attended(x)
+        logits: Tensor = self.head(select(self.alpha * local + (1 - self.alpha) * distant, nodes))
+        return logits
+
+    def _convolved(self, x: Tensor, data: Data) -> Tensor:
+        spread = propagation(data)
+        first: Tensor = self.dropout(self.graph_norms[0](self.graph_in(x)).relu())
+        hidden = first
+        for conv, norm in zip(self.convs, self.graph_norms[1:], strict=True):
+            hidden = self.dropout(norm(convolve(conv, spread, hidden)).relu()) + first
+        return hidden
+
+    def _attended(self, x: Tensor) -> Tensor:
+        hidden: Tensor = self.dropout(self.attention_norms[0](self.attention_in(x)).relu())
+        for attention, norm in zip(self.attentions, self.attention_norms[1:], strict=True):
+            # PyG's layer takes a batch of graphs: [1, n, h]
+            attended = attention(hidden.unsqueeze(0)).squeeze(0)
+            hidden = self.dropout(norm((attended + hidden) / 2).relu())
+        return hidden
+
+
+@register_model(
+    "sgformer",
+    paper="Wu et al. (NeurIPS 2023)",
+    needs="the edges",
+    scales=True,
+    options={"heads": (1, 2, 4), "alpha": (0.2, 0.5, 0.8)},
+)
+def build_sgformer(data: Data, config: Config) -> SGFormer:
+    """Build an SGFormer for a graph; ``alpha`` is the share of its GCN."""
+    return SGFormer(
+        data.num_features,
+        config.model.hidden_channels,
+        num_classes(data),
+        max(config.model.num_layers, 2),
+        config.model.dropout,
+        config.model.input_dropout,
+        num_embeddings(data),
+        heads=config.baseline.heads or 1,
+        alpha=config.baseline.alpha or 0.5,
+    )

@@ -1,0 +1,120 @@
+"""The pages of the paper's tables: what they say of every kind of cell."""
+
+import csv
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from herofilter.experiments.tables import add_ranks
+from herofilter.report.table_page import console_table, ours, paper, table_csv, table_page
+
+
+def cell(mean: float, paper_mean: float | None, **more: Any) -> dict[str, Any]:
+    return {
+        "paper": None if paper_mean is None else (paper_mean, 1.0),
+        "paper_ran_out": False,
+        "reason": "",
+        "test_accuracy": {"mean": mean, "std": 0.02, "values": [mean]},
+        "val_accuracy": {"mean": mean + 0.01},
+        "difference": None if paper_mean is None else 100 * mean - paper_mean,
+        "seconds": 1.234,
+        "done": [0, 1],
+        "config_hash": "abc",
+        "settings": {"lr": 0.02},
+        **more,
+    }
+
+
+def absent(reason: str, ran_out: bool = False) -> dict[str, Any]:
+    return {"paper": None, "paper_ran_out": ran_out, "reason": reason}
+
+
+@pytest.fixture
+def result() -> dict[str, Any]:
+    rows = ["mlp", "gcn", "herofilter", "herofilter-directed"]
+    texas = [cell(0.7, 74.4), cell(0.65, 58.7, settings={}), cell(0.86, 85.0), cell(0.9, None)]
+    patents = [absent("no data here", ran_out=name == "gcn") for name in rows]
+    part = [
+        cell(0.5, 50.0, reason="2 of 10 splits"),
+        *(absent("not reached yet") for _ in rows[1:]),
+    ]
+    summary: dict[str, Any] = {
+        "command": "herofilter bench heterophilic",
+        "table": "heterophilic",
+        "trials": 6,
+        "search_splits": [0, 1],
+        "protocol": {"lr": 0.01},
+        "rows": rows,
+        "graphs": {
+            "texas": {"why": "", "rows": dict(zip(rows, texas, strict=True))},
+            "snap-patents": {"why": "no data here", "rows": dict(zip(rows, patents, strict=True))},
+            "actor": {"why": "", "rows": dict(zip(rows, part, strict=True))},
+        },
+    }
+    add_ranks(summary)
+    return summary
+
+
+def test_page_shows_ours_the_rank_and_the_papers(result: dict[str, Any]) -> None:
+    page = table_page(result)
+    assert "| mlp | 70.0 ± 2.0 (2) ▼<br>74.4 ± 1.0 | –<br>– |" in page
+    assert "| gcn | 65.0 ± 2.0 (3)<br>58.7 ± 1.0 | –<br>OOM |" in page
+    assert "| herofilter-directed | 90.0 ± 2.0<br>– |" in page
+    assert "written by `herofilter bench heterophilic`" in page
+    assert "By mean rank: herofilter 1.0, mlp 2.0, gcn 3.0 …" in page
+
+
+def test_page_says_why_cells_are_empty(result: dict[str, Any]) -> None:
+    page = table_page(result)
+    assert "- **snap-patents**, all models: no data here." in page
+    assert "- **actor**, mlp: 2 of 10 splits." in page
+    assert "- **actor**, gcn, herofilter, herofilter-directed: not reached yet." in page
+
+
+def test_page_lists_what_is_far_from_the_paper(result: dict[str, Any]) -> None:
+    page = table_page(result)
+    assert (
+        "Of 3 finished cells with a number in the paper, 1 are more than 2 points above it, "
+        "1 more than 2 points below."
+    ) in page
+    assert "- mlp on texas: 70.0 against 74.4 (-4.4)" in page
+    assert "- gcn on texas: 65.0 against 58.7 (+6.3)" in page
+    assert "- **gcn**: texas `the protocol`" in page
+    assert "`lr=0.02`" in page
+
+
+def test_page_of_nothing(result: dict[str, Any]) -> None:
+    for entry in result["graphs"].values():
+        entry["rows"] = {row: absent("not reached yet") for row in result["rows"]}
+    add_ranks(result)
+    page = table_page(result)
+    assert "No cell is finished yet." in page
+    assert "None yet." in page
+    assert "By mean rank" not in page
+
+
+def test_csv_has_a_line_per_cell(result: dict[str, Any]) -> None:
+    rows = list(csv.DictReader(io.StringIO(table_csv(result))))
+    assert len(rows) == 12
+    first = rows[0]
+    assert (first["model"], first["graph"], first["test_mean"]) == ("mlp", "texas", "70.00")
+    assert (first["paper_mean"], first["difference"], first["rank"]) == ("74.4", "-4.40", "2")
+    patents = next(r for r in rows if (r["model"], r["graph"]) == ("gcn", "snap-patents"))
+    assert (patents["paper_mean"], patents["test_mean"]) == ("OOM", "")
+    assert patents["reason"] == "no data here"
+
+
+def test_terminal_leaves_out_graphs_that_are_not_there(result: dict[str, Any]) -> None:
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(console_table(result))
+    text = console.export_text()
+    assert "snap-patents" not in text
+    assert "70.0 ± 2.0 (2) ▼" in text
+
+
+def test_cells() -> None:
+    assert ours(absent("x")) == "–"
+    assert paper(absent("x", ran_out=True)) == "OOM"
+    assert paper(absent("x")) == "–"
