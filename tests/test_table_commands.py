@@ -35,7 +35,7 @@ def test_files_and_table(
     assert "karate" in text
     assert f"written to runs/tables/{table}.md, .csv and .json" in text
     folder = Path("runs/tables")
-    assert len((folder / "trainings.jsonl").read_text().splitlines()) == 2 * (2 + 1)
+    assert len((folder / "trainings.jsonl").read_text().splitlines()) == 2 * (5 + 1)
     page = (folder / f"{table}.md").read_text()
     assert f"`herofilter bench {table} --graphs karate --models mlp,gcn --splits 0" in page
     assert (folder / f"{table}.csv").read_text().startswith("model,graph,splits,test_mean")

@@ -109,7 +109,7 @@ class GOAT(NodeClassifier):
     def globally(self, hidden: Tensor) -> Tensor:
         """Return what nodes get from the whole graph: ``[b, h]`` to ``[b, h]``."""
         query, key, value = (
-            layer(vectors).view(vectors.size(0), self.heads, -1)
+            layer(vectors).view(vectors.size(0), self.heads, hidden.size(1) // self.heads)
             for layer, vectors in (
                 (self.query, hidden),
                 (self.key, self.codebook.centroids),

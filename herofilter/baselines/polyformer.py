@@ -59,16 +59,17 @@ class PolyAttention(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         b, t, h = tokens.shape
         # [b, a, t, h / a]
-        value = tokens.view(b, t, self.heads, -1).transpose(1, 2)
+        value = tokens.view(b, t, self.heads, h // self.heads).transpose(1, 2)
         out: Tensor = (self.weights(tokens) @ value).transpose(1, 2).reshape(b, t, h)
         return out
 
     def weights(self, tokens: Tensor) -> Tensor:
         """Return the attention of each order to each other: ``[b, heads, K + 1, K + 1]``."""
-        b, t, _ = tokens.shape
+        b, t, h = tokens.shape
         # [t, b, h]: one product for each order
         own = torch.baddbmm(self.order_bias, tokens.transpose(0, 1), self.order_weight).relu()
-        query, key = self.query_key(own).view(t, b, 2, self.heads, -1).permute(2, 1, 3, 0, 4)
+        shape = (t, b, 2, self.heads, h // self.heads)
+        query, key = self.query_key(own).view(shape).permute(2, 1, 3, 0, 4)
         score: Tensor = query @ key.transpose(-1, -2) / math.sqrt(key.size(-1))
         return score.tanh() * self.order_scale
 

@@ -75,7 +75,8 @@ class TokenBlock(nn.Module):
         """Return the tokens after multi-head attention among those of each node."""
         b, t, h = tokens.shape
         # [b, t, 3h] -> three times [b, a, t, h / a]
-        parts = self.query_key_value(tokens).view(b, t, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        shape = (b, t, 3, self.heads, h // self.heads)
+        parts = self.query_key_value(tokens).view(shape).permute(2, 0, 3, 1, 4)
         keys = None if mask is None else mask[:, None, None, :].expand(b, 1, t, t)
         mixed = nn.functional.scaled_dot_product_attention(parts[0], parts[1], parts[2], keys)
         out: Tensor = self.out(mixed.transpose(1, 2).reshape(b, t, h))
@@ -124,7 +125,7 @@ class TokenEncoder(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
         # the tokens of a chunk of nodes stay in the cache of one core through all layers
-        size = max(1, _CHUNK_BYTES // (4 * tokens[0].numel())) if tokens.numel() else 1
+        size = max(1, _CHUNK_BYTES // (4 * tokens.size(1) * tokens.size(2)))
         chunks = torch.split(tokens, size)
         masks = [None] * len(chunks) if mask is None else torch.split(mask, size)
         read = [self.read(*part) for part in zip(chunks, masks, strict=True)]

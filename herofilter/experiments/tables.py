@@ -5,6 +5,7 @@ splits, and is judged by validation accuracy alone until its settings are chosen
 with them on all splits, and only there are test labels read.
 """
 
+import math
 import shlex
 import statistics
 from collections import Counter
@@ -19,6 +20,7 @@ from herofilter.errors import ConfigError, check_choice
 from herofilter.experiments.accuracy import mean_interval
 from herofilter.experiments.cells import ROWS, Cell
 from herofilter.experiments.paper_tables import TABLES, paper_cell, paper_ran_out
+from herofilter.experiments.ranks import add_ranks
 from herofilter.experiments.result_file import Key, ResultFile, config_hash
 from herofilter.experiments.trials import PROTOCOL, Settings, check_trials
 from herofilter.experiments.units import OnStep, Outcome, Unit, run_unit
@@ -26,7 +28,8 @@ from herofilter.training.protocol import spread
 from herofilter.workers import run_jobs
 
 TRIALS = 6
-SEARCH_SPLITS = (0, 1)
+# nodes up to which a search has so many splits: on tiny validation sets two say little
+SEARCH_SPLITS = ((1000, 5), (5000, 2), (math.inf, 1))
 OUT = Path("runs/tables")
 # from the small graphs up, so that a run that is cut short leaves whole columns
 BY_SIZE = (
@@ -74,16 +77,18 @@ def run_table(
         finished: train nothing, and sum up what is finished.
 
     Returns:
-        ``command``, ``table``, ``trials``, ``search_splits``, ``protocol``, ``rows``, and per graph
-        its ``variant``, why it can't run (``why``), and per row what :func:`summarise` gives.
+        ``command``, ``table``, ``trials``, ``protocol``, ``rows``, and per graph its ``variant``,
+        ``splits``, ``search_splits``, why it can't run (``why``), and per row what
+        :func:`summarise` gives.
     """
     names, chosen_rows, command = _check(table, graphs, rows, splits, trials, workers)
     if Path(out) != OUT:
         command += f" --out {shlex.quote(str(out))}"
     file = ResultFile(Path(out) / "trainings.jsonl")
     why = {graph: _absent(graph) for graph in names}
+    search = {graph: [] if why[graph] else search_splits(graph) for graph in names}
     cells = {
-        (graph, row): Cell(ROWS[row], graph, trials, SEARCH_SPLITS, _splits_of(graph, splits), file)
+        (graph, row): Cell(ROWS[row], graph, trials, search[graph], _splits_of(graph, splits), file)
         for graph in sorted(names, key=_position)
         for row in chosen_rows
         if not why[graph] and not _senseless(graph, row)
@@ -94,13 +99,13 @@ def run_table(
         "command": command,
         "table": table,
         "trials": trials,
-        "search_splits": list(SEARCH_SPLITS),
         "protocol": PROTOCOL,
         "rows": list(chosen_rows),
         "graphs": {
             graph: {
                 "variant": REGISTRY[graph].variant,
                 "splits": _splits_of(graph, splits),
+                "search_splits": search[graph],
                 "why": why[graph],
                 "rows": {
                     row: summarise(cells[graph, row])
@@ -114,6 +119,18 @@ def run_table(
     }
     add_ranks(summary)
     return summary
+
+
+def search_splits(graph: str) -> list[int]:
+    """Return the splits on which settings are tried: the fewer, the larger the graph.
+
+    Example:
+        >>> search_splits("karate")
+        [0, 1, 2, 3, 4]
+    """
+    n = int(load_dataset(graph, split=None).num_nodes or 0)
+    count = next(count for limit, count in SEARCH_SPLITS if n <= limit)
+    return list(range(min(count, REGISTRY[graph].num_splits)))
 
 
 def complete(cells: Sequence[Cell], workers: int, on_step: OnStep | None = None) -> None:
@@ -192,36 +209,6 @@ def summarise(cell: Cell) -> dict[str, Any]:
                 for tried, score in cell.searched()
             ],
         },
-    }
-
-
-def add_ranks(summary: dict[str, Any]) -> None:
-    """Give every finished cell its ``rank`` on its graph, the paper's too, and rows a mean rank.
-
-    Equal accuracies share the better rank. A row that isn't ranked, or isn't finished, has none.
-    """
-    ranks: dict[str, list[int]] = {}
-    for entry in summary["graphs"].values():
-        ranked = {
-            row: cell
-            for row, cell in entry["rows"].items()
-            if ROWS[row].ranked and not cell["reason"]
-        }
-        ours = [cell["test_accuracy"]["mean"] for cell in ranked.values()]
-        papers = [cell["paper"][0] for cell in entry["rows"].values() if cell["paper"]]
-        for row, cell in entry["rows"].items():
-            cell["rank"] = cell["paper_rank"] = None
-            if row in ranked:
-                mean = cell["test_accuracy"]["mean"]
-                cell["rank"] = 1 + sum(value > mean for value in ours)
-                ranks.setdefault(row, []).append(cell["rank"])
-            if cell["paper"]:
-                cell["paper_rank"] = 1 + sum(value > cell["paper"][0] for value in papers)
-    columns = max((len(row) for row in ranks.values()), default=0)
-    # a mean over fewer graphs than the others' would say nothing
-    summary["mean_rank"] = {
-        row: statistics.fmean(ranks[row]) if len(ranks.get(row, ())) == columns > 0 else None
-        for row in summary["rows"]
     }
 
 

@@ -216,13 +216,18 @@ def _gain(entry: tuple[str, str, Entry]) -> float:
 
 def _protocol(result: Entry) -> str:
     protocol = " ".join(f"{key}={value}" for key, value in result["protocol"].items())
-    search = ", ".join(map(str, result["search_splits"]))
+    search = ", ".join(
+        f"{graph} {len(entry['search_splits'])}"
+        for graph, entry in result["graphs"].items()
+        if entry["search_splits"]
+    )
     points = [
         f"Settings of every model where it isn't searched: `{protocol}` (Adam; `num_layers` counts "
         "HeroFilter's stem and its mixer blocks). Baselines see graphs without directions, as the "
         "paper's do; `herofilter-directed` keeps them and so stands beside the ranking.",
-        f"Search: {result['trials']} settings per model and graph, each trained on splits {search} "
-        "and judged by validation accuracy; the first four are the same for all models, the "
+        f"Search: {result['trials']} settings per model and graph, each trained on the first "
+        f"splits ({search or 'none'}) and judged by mean validation accuracy; the first four are "
+        "the same for all models, the "
         "others are drawn by Optuna's TPE sampler from one space (rate, decay, dropouts, scaling) "
         "and the model's own options. HeroFilter has no more trials than any other.",
         "The chosen settings are trained on all splits; only there are test labels read. Seed 0.",

@@ -8,8 +8,9 @@ import pytest
 from herofilter.errors import ConfigError
 from herofilter.experiments import cells, tables, trials
 from herofilter.experiments.cells import ROWS, Cell, Row
+from herofilter.experiments.ranks import add_ranks
 from herofilter.experiments.result_file import ResultFile
-from herofilter.experiments.tables import add_ranks, complete, run_table
+from herofilter.experiments.tables import complete, run_table
 from herofilter.experiments.units import Outcome, Unit
 
 QUICK = {"epochs": 4, "hidden_channels": 8, "patch_size": 4}
@@ -21,6 +22,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     for room in (trials, cells, tables):
         if hasattr(room, "PROTOCOL"):
             monkeypatch.setattr(room, "PROTOCOL", {**trials.PROTOCOL, **QUICK})
+    monkeypatch.setattr(tables, "SEARCH_SPLITS", ((100, 2), (3000, 1)))
 
 
 def karate(tmp_path: Path, **changes: Any) -> dict[str, Any]:
@@ -159,6 +161,7 @@ def test_small_graphs_come_first_and_cells_one_after_another(
 
     monkeypatch.setattr(tables, "run_unit", note)
     monkeypatch.setattr(tables, "on_disk", lambda graph: True)
+    monkeypatch.setattr(tables, "search_splits", lambda graph: [0])
     run_table("homophilic", ["pubmed", "cora"], ["mlp", "gcn"], splits=[0], trials=1, out=tmp_path)
     assert list(dict.fromkeys(order)) == [
         ("cora", "mlp"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from herofilter.experiments.tables import add_ranks
+from herofilter.experiments.ranks import add_ranks
 from herofilter.report.table_page import console_table, ours, paper, table_csv, table_page
 
 
@@ -44,13 +44,24 @@ def result() -> dict[str, Any]:
         "command": "herofilter bench heterophilic",
         "table": "heterophilic",
         "trials": 6,
-        "search_splits": [0, 1],
         "protocol": {"lr": 0.01},
         "rows": rows,
         "graphs": {
-            "texas": {"why": "", "rows": dict(zip(rows, texas, strict=True))},
-            "snap-patents": {"why": "no data here", "rows": dict(zip(rows, patents, strict=True))},
-            "actor": {"why": "", "rows": dict(zip(rows, part, strict=True))},
+            "texas": {
+                "why": "",
+                "search_splits": [0, 1],
+                "rows": dict(zip(rows, texas, strict=True)),
+            },
+            "snap-patents": {
+                "why": "no data here",
+                "search_splits": [],
+                "rows": dict(zip(rows, patents, strict=True)),
+            },
+            "actor": {
+                "why": "",
+                "search_splits": [0, 1],
+                "rows": dict(zip(rows, part, strict=True)),
+            },
         },
     }
     add_ranks(summary)
@@ -83,6 +94,7 @@ def test_page_lists_what_is_far_from_the_paper(result: dict[str, Any]) -> None:
     assert "- gcn on texas: 65.0 against 58.7 (+6.3)" in page
     assert "- **gcn**: texas `the protocol`" in page
     assert "`lr=0.02`" in page
+    assert "each trained on the first splits (texas 2, actor 2)" in page
 
 
 def test_page_of_nothing(result: dict[str, Any]) -> None:
