@@ -8,7 +8,7 @@ run: $(VENV)/.installed
 	$(BIN)/herofilter demo --out runs/demo
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered --cov-fail-under=90
+	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered --cov-fail-under=90 --durations=25
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -11,31 +11,32 @@ from torch.autograd.function import once_differentiable
 from herofilter.baselines.adjacency import Propagation
 
 
-def differences(mean: Propagation, hidden: Tensor, p: float = 2.0) -> Tensor:
-    r"""Return for each node and channel the mean of :math:`|h_v - h_u|^p` over neighbours u.
+def differences(spread: Propagation, hidden: Tensor, p: float = 2.0) -> Tensor:
+    r"""Return for each node and channel the sum :math:`\sum_u a_{vu} |h_v - h_u|^p`.
 
-    For p = 2 the binomial formula makes two sparse products of it; for other p a kernel passes
-    along the edges. Neither makes a copy of the vectors per edge.
+    For p = 2 the binomial formula makes a sparse product of it; for other p a kernel passes along
+    the edges. Neither makes a copy of the vectors per edge.
 
     Args:
-        mean: the weights of the mean; rows of nodes without neighbours are empty.
+        spread: the weights :math:`a_{vu}`, not below zero.
         hidden: ``[n, h]``.
         p: at least 1.
 
     Example:
         >>> import scipy.sparse as sp
-        >>> mean = Propagation.of(sp.csr_array([[0.0, 0.5, 0.5], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
-        >>> differences(mean, torch.tensor([[0.0], [1.0], [3.0]])).tolist()
-        [[5.0], [0.0], [9.0]]
+        >>> spread = Propagation.of(sp.csr_array([[0.0, 1.0, 1.0], [0.0, 0.0, 0.0], [0.5, 0, 0]]))
+        >>> differences(spread, torch.tensor([[0.0], [1.0], [3.0]])).tolist()
+        [[10.0], [0.0], [4.5]]
     """
     if p != 2:
-        out: Tensor = _Differences.apply(mean.matrix, hidden, p)  # type: ignore[no-untyped-call]
+        out: Tensor = _Differences.apply(spread.matrix, hidden, p)  # type: ignore[no-untyped-call]
         return out
-    # [n, 2h]: the means of h and of its square
-    first, second = mean(torch.cat([hidden, hidden.square()], dim=1)).chunk(2, dim=1)
-    present = (mean.matrix.crow_indices().diff() > 0).to(hidden.dtype).unsqueeze(1)
+    channels = hidden.size(1)
+    # [n, 2h + 1]
+    joined = torch.cat([hidden, hidden.square(), hidden.new_ones(hidden.size(0), 1)], dim=1)
+    first, second, degree = torch.split(spread(joined), [channels, channels, 1], dim=1)
     # rounding may leave a difference of equal vectors below zero
-    return (present * hidden.square() - 2 * hidden * first + second).clamp(min=0)
+    return (degree * hidden.square() - 2 * hidden * first + second).clamp(min=0)
 
 
 class _Differences(torch.autograd.Function):

@@ -8,11 +8,13 @@ from herofilter.baselines.adjacency import propagation
 from herofilter.baselines.differences import differences
 from herofilter.baselines.gcn import convolve
 from herofilter.config import Config
-from herofilter.errors import ConfigError
+from herofilter.errors import ConfigError, check_choice
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.head import Head
 from herofilter.nn.registry import num_classes, num_embeddings, register_model
 from herofilter.nn.stem import Stem
+
+NORMS = {"sum": "none", "mean": "row"}
 
 
 class G2GCN(NodeClassifier):
@@ -20,7 +22,7 @@ class G2GCN(NodeClassifier):
 
     .. math::
         \mathbf{Y} = \mathrm{ReLU}(\mathrm{GCN}_\tau(\mathbf{X})), \qquad
-        \tau_{vc} = \tanh\Big(\frac{1}{|N(v)|} \sum_{u \in N(v)} |Y_{vc} - Y_{uc}|^p\Big), \qquad
+        \tau_{vc} = \tanh\Big(\sum_{u \in N(v)} |Y_{vc} - Y_{uc}|^p\Big), \qquad
         \mathbf{X} \leftarrow (1 - \tau) \odot \mathbf{X} +
         \tau \odot \mathrm{ReLU}(\mathrm{GCN}(\mathbf{X}))
 
@@ -37,6 +39,7 @@ class G2GCN(NodeClassifier):
         input_dropout: on the features.
         num_embeddings: learned vectors for nodes without features; 0 for none.
         p: the power of the differences, at least 1.
+        gate: whether τ has the ``sum`` over neighbours, as in the formula, or their ``mean``.
 
     Shapes:
         - data.x: ``[n, in_channels]``, dense or sparse CSR; data.edge_index: ``[2, E]``
@@ -55,11 +58,13 @@ class G2GCN(NodeClassifier):
         input_dropout: float = 0.5,
         num_embeddings: int = 0,
         p: float = 2.0,
+        gate: str = "sum",
     ) -> None:
         super().__init__()
+        check_choice("gate", gate, NORMS)
         if not p >= 1:
             raise ConfigError(f"p must be at least 1 (got {p:g})")
-        self.num_layers, self.p = num_layers, p
+        self.num_layers, self.p, self.norm = num_layers, p, NORMS[gate]
         self.stem = Stem(in_channels, hidden_channels, input_dropout, 0.0, num_embeddings)
         self.conv = GCNConv(hidden_channels, hidden_channels)
         self.gate_conv = GCNConv(hidden_channels, hidden_channels)
@@ -74,7 +79,7 @@ class G2GCN(NodeClassifier):
     def gate(self, data: Data, x: Tensor) -> Tensor:
         """Return τ, the rate of each node and channel: ``[n, h]``."""
         own = convolve(self.gate_conv, propagation(data), x).relu()
-        return differences(propagation(data, "row", loops=False), own, self.p).tanh()
+        return differences(propagation(data, self.norm, loops=False), own, self.p).tanh()
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
         x = self.stem(data.x)

@@ -106,7 +106,7 @@ class PolyBlock(nn.Module):
 
 
 class PolyFormer(NodeClassifier):
-    r"""PolyFormer (Ma et al., 2023): node-wise filters by attention among polynomial tokens.
+    r"""PolyFormer (Ma et al., KDD 2024): node-wise filters by attention among polynomial tokens.
 
     .. math::
         \mathbf{H}_k = P_k(\mathbf{A}) \mathbf{X} \mathbf{W} + \mathbf{b}, \qquad
@@ -184,7 +184,7 @@ class PolyFormer(NodeClassifier):
 
 @register_model(
     "polyformer",
-    paper="Ma et al. (2023)",
+    paper="Ma et al. (KDD 2024)",
     needs="the edges and n·(K+1)·f polynomial features up to 1 GiB",
     scales=True,
     batches=True,

@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
+from herofilter.baselines.adjacency import propagation
 from herofilter.baselines.clusters import clusters, most_reached
-from herofilter.data import to_sparse
+from herofilter.data import csbm, to_sparse
 from tests.awkward import AWKWARD
 
 
@@ -28,6 +29,21 @@ def test_joined_cliques_are_found() -> None:
     found = clusters(cliques(4, 6), 4).member.view(4, 6)
     assert torch.equal(found, found[:, :1].expand(4, 6))
     assert sorted(found[:, 0].tolist()) == [0, 1, 2, 3]
+
+
+def test_nodes_go_to_the_seed_of_the_formula() -> None:
+    data = csbm(num_nodes=40, num_classes=3, average_degree=4, seed=3)
+    matrix = propagation(data, "none", loops=False)(torch.eye(40)).double()
+    degree = matrix.sum(1)
+    seeds: list[int] = []
+    for node in sorted(range(40), key=lambda v: -float(degree[v])):
+        if len(seeds) < 5 and not matrix[node, seeds].any():
+            seeds.append(node)
+    step = (torch.eye(40) + matrix / degree.clamp(min=1).unsqueeze(1)) / 2
+    chance = torch.linalg.matrix_power(step, 20)[:, seeds] / degree[seeds]
+    expected = torch.where(chance.amax(1) > 0, chance.argmax(1), -1)
+    assert torch.equal(clusters(data, 5).member, expected)
+    assert not torch.equal((chance * degree[seeds]).argmax(1), expected)
 
 
 @pytest.mark.parametrize("sparse", [False, True])

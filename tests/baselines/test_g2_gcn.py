@@ -13,8 +13,8 @@ from tests.awkward import AWKWARD
 from tests.baselines.built import GRAPHS, assert_same, build
 
 
-def slow_differences(data: Data, hidden: Tensor, p: float) -> Tensor:
-    """Return the mean of |h_v - h_u|^p over v's neighbours, edge by edge."""
+def slow_differences(data: Data, hidden: Tensor, p: float, mean: bool = False) -> Tensor:
+    """Return the sum or the mean of |h_v - h_u|^p over v's neighbours, edge by edge."""
     weights = data.get("edge_weight")
     total, count = 0 * hidden, torch.zeros(hidden.size(0), 1)
     for number, (source, target) in enumerate(data.edge_index.t().tolist()):
@@ -23,17 +23,18 @@ def slow_differences(data: Data, hidden: Tensor, p: float) -> Tensor:
             gap = (hidden[target] - hidden[source]).abs() ** p
             total = total.index_add(0, torch.tensor([target]), weight * gap.unsqueeze(0))
             count[target] += weight
-    return total / count.clamp(min=1e-9)
+    return total / count.clamp(min=1e-9) if mean else total
 
 
+@pytest.mark.parametrize("mean", [False, True])
 @pytest.mark.parametrize("p", [1.0, 2.0, 2.5, 4.0])
 @pytest.mark.parametrize("name", GRAPHS)
-def test_differences_equal_a_slow_loop(name: str, p: float) -> None:
+def test_differences_equal_a_slow_loop(name: str, p: float, mean: bool) -> None:
     data = AWKWARD[name]()
     generator = torch.Generator().manual_seed(1)
     hidden = torch.randn(10, 3, generator=generator, requires_grad=True)
-    found = differences(propagation(data, "row", loops=False), hidden, p)
-    expected = slow_differences(data, hidden, p)
+    found = differences(propagation(data, "row" if mean else "none", loops=False), hidden, p)
+    expected = slow_differences(data, hidden, p, mean)
     torch.testing.assert_close(found, expected)
     upstream = torch.randn(10, 3, generator=generator)
     back = [torch.autograd.grad((out * upstream).sum(), hidden) for out in (found, expected)]
@@ -42,7 +43,7 @@ def test_differences_equal_a_slow_loop(name: str, p: float) -> None:
 
 def test_differences_of_equal_vectors_are_not_below_zero() -> None:
     hidden = torch.full((10, 2), 1.1) * torch.tensor([1.0, 1e3])
-    found = differences(propagation(AWKWARD["plain"](), "row", loops=False), hidden)
+    found = differences(propagation(AWKWARD["plain"](), "none", loops=False), hidden)
     assert float(found.min()) >= 0
     assert float(found[:, 0].max()) < 1e-6
 
@@ -98,6 +99,16 @@ def test_the_power_has_a_say_and_a_bound() -> None:
     assert not torch.allclose(linear(data), square(data))
     with pytest.raises(ConfigError, match=r"^p must be at least 1 \(got 0.5\)$"):
         G2GCN(4, 8, 3, p=0.5)
+
+
+def test_the_mean_over_neighbours_is_a_choice() -> None:
+    torch.manual_seed(0)
+    model, data = G2GCN(4, 8, 3, gate="mean").eval(), AWKWARD["weighted"]()
+    x = model.stem(data.x)
+    own = model.gate_conv(x, data.edge_index, data.edge_weight).relu()
+    torch.testing.assert_close(model.gate(data, x), slow_differences(data, own, 2.0, True).tanh())
+    with pytest.raises(ConfigError, match=r"^gate must be one of sum, mean \(got 'top'\)$"):
+        G2GCN(4, 8, 3, gate="top")
 
 
 def test_the_option_reaches_the_model() -> None:
