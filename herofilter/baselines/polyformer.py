@@ -144,7 +144,7 @@ class PolyFormer(NodeClassifier):
         num_embeddings: int = 0,
         hops: int = 6,
         heads: int = 1,
-        basis: str = "monomial",
+        basis: str = "chebyshev",
     ) -> None:
         super().__init__()
         self.tokens = PolynomialTokens(
@@ -188,7 +188,7 @@ class PolyFormer(NodeClassifier):
     needs="the edges and n·(K+1)·f polynomial features up to 1 GiB",
     scales=True,
     batches=True,
-    options={"hops": (4, 6, 10), "heads": (1, 4), "basis": ("monomial", "bernstein", "chebyshev")},
+    options={"hops": (4, 6, 10), "heads": (1, 4), "basis": ("chebyshev", "monomial", "bernstein")},
 )
 def build_polyformer(data: Data, config: Config) -> PolyFormer:
     """Build PolyFormer for a graph."""
@@ -203,7 +203,7 @@ def build_polyformer(data: Data, config: Config) -> PolyFormer:
         num_embeddings(data),
         hops=config.baseline.hops or 6,
         heads=config.baseline.heads or 1,
-        basis="monomial" if basis == "own" else basis,
+        basis="chebyshev" if basis == "own" else basis,
     )
     model.whole_graph = not model.tokens.keeps_table(data)
     return model

@@ -108,7 +108,7 @@ def test_the_model_sums_over_orders() -> None:
 def test_settings_reach_the_model() -> None:
     data = AWKWARD["plain"]()
     own = build_polyformer(data, SMALL)
-    assert (own.tokens.hops, own.tokens.basis, own.tokens.loops) == (6, "monomial", False)
+    assert (own.tokens.hops, own.tokens.basis, own.tokens.loops) == (6, "chebyshev", False)
     assert [block.attention.heads for block in own.blocks] == [1]
     for basis in BASES:
         config = SMALL.replace(hops=4, heads=2, basis=basis, num_layers=3)

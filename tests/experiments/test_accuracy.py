@@ -187,7 +187,7 @@ def test_a_missing_preset_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_one_thread_always(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     threads = []
     monkeypatch.setattr(
-        units, "train_split", lambda *args: threads.append(torch.get_num_threads()) or 1 / 0
+        units, "train_split", lambda *_, **__: threads.append(torch.get_num_threads()) or 1 / 0
     )
     before = torch.get_num_threads()
     torch.set_num_threads(2)
@@ -298,7 +298,7 @@ def test_an_interrupted_training_is_no_result(
 ) -> None:
     train_split = units.train_split
 
-    def press(*args: Any) -> Any:
+    def press(*args: Any, score_test: bool) -> Any:
         return train_split(*args, on_epoch=lambda epoch: signal.raise_signal(signal.SIGINT))
 
     monkeypatch.setattr(units, "train_split", press)
@@ -372,7 +372,7 @@ def test_a_failure_does_not_stop_the_others(
 ) -> None:
     train_split = units.train_split
 
-    def fail(prepared: Any, model: str, config: Config, split: int) -> Any:
+    def fail(prepared: Any, model: str, config: Config, split: int, score_test: bool) -> Any:
         if split == 0:
             raise RunError("the training loss must be a number")
         return train_split(prepared, model, config, split)
