@@ -14,11 +14,12 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.validation import check_is_fitted
 from torch_geometric.data import Data
 
-from herofilter import HeroFilterClassifier, HeroFilterError, SavedModel
+from herofilter import HeroFilterClassifier, HeroFilterError, SavedModel, list_models
 from herofilter.data import csbm, select_split
 from herofilter.errors import ConfigError, GraphError, RunError
 from herofilter.sklearn_contract import Parameters
 
+MODELS = [entry.name for entry in list_models()]
 WORDS = np.array(["ant", "bee", "cat"])
 
 
@@ -445,7 +446,7 @@ def test_which_nodes_are_refused(nodes: Any, y: Any, text: str) -> None:
     [
         (
             {"model": "herofliter"},
-            "model must be one of auto, fast-herofilter, gcn, herofilter, mlp (got 'herofliter') "
+            f"model must be one of auto, {', '.join(MODELS)} (got 'herofliter') "
             "(did you mean 'herofilter'?)",
         ),
         ({"val_fraction": 1.0}, "val_fraction must be above 0 and below 1 (got 1)"),

@@ -27,6 +27,7 @@ def remember(data: Data, key: tuple[object, ...], make: Callable[[], Made]) -> M
     features.
 
     Example:
+        >>> import torch
         >>> data = Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)
         >>> remember(data, ("list",), list) is remember(data, ("list",), list)
         True
@@ -77,6 +78,7 @@ def propagation(data: Data, norm: str = "sym", loops: bool = True) -> Propagatio
             are taken away.
 
     Example:
+        >>> import torch
         >>> data = Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)
         >>> propagation(data, "sym", loops=True)(torch.eye(2)).tolist()
         [[0.5, 0.5], [0.5, 0.5]]
