@@ -15,7 +15,7 @@ from herofilter.baselines.chebyshev import (
 from herofilter.baselines.mlp import MLP
 from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier, select
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import arguments, register_model
 
 HOPS = 10
 
@@ -121,12 +121,6 @@ def bernstein(order: int, points: Tensor) -> Tensor:
 def build_bernnet(data: Data, config: Config) -> BernNet:
     """Build a BernNet for a graph."""
     return BernNet(
-        data.num_features,
-        config.model.hidden_channels,
-        num_classes(data),
-        max(config.model.num_layers, 2),
-        config.model.dropout,
-        config.model.input_dropout,
-        num_embeddings(data),
+        *arguments(data, config),
         config.baseline.hops or HOPS,
     )

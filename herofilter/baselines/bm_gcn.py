@@ -13,7 +13,7 @@ from herofilter.errors import GraphError
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.dropout import Dropout
 from herofilter.nn.head import Head
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import FeatureLinear, Stem
 
 _TINY = 1e-9
@@ -188,12 +188,6 @@ def looped_edges(data: Data, beta: float) -> Edges:
 def build_bm_gcn(data: Data, config: Config) -> BMGCN:
     """Build a BM-GCN for a graph."""
     return BMGCN(
-        data.num_features,
-        config.model.hidden_channels,
-        num_classes(data),
-        max(config.model.num_layers, 2),
-        config.model.dropout,
-        config.model.input_dropout,
-        num_embeddings(data),
+        *arguments(data, config),
         beta=config.baseline.alpha,
     )

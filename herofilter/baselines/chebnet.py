@@ -11,7 +11,7 @@ from herofilter.baselines.chebyshev import chebyshev_sum, shifted_laplacian
 from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.dropout import Dropout
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import FeatureLinear, Stem
 
 HOPS = 1
@@ -108,12 +108,6 @@ def expand(conv: ChebConv, step: Callable[[Tensor], Tensor], x: Tensor) -> Tenso
 def build_chebnet(data: Data, config: Config) -> ChebNet:
     """Build a ChebNet for a graph."""
     return ChebNet(
-        data.num_features,
-        config.model.hidden_channels,
-        num_classes(data),
-        max(config.model.num_layers, 2),
-        config.model.dropout,
-        config.model.input_dropout,
-        num_embeddings(data),
+        *arguments(data, config),
         config.baseline.hops or HOPS,
     )

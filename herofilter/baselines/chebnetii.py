@@ -14,7 +14,7 @@ from herofilter.baselines.mlp import MLP
 from herofilter.config import Config
 from herofilter.errors import check_choice
 from herofilter.nn.classifier import NodeClassifier, select
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import arguments, register_model
 
 HOPS = 10
 STARTS = ("low", "identity")
@@ -116,12 +116,6 @@ class ChebNetII(NodeClassifier):
 def build_chebnetii(data: Data, config: Config) -> ChebNetII:
     """Build a ChebNetII for a graph."""
     return ChebNetII(
-        data.num_features,
-        config.model.hidden_channels,
-        num_classes(data),
-        max(config.model.num_layers, 2),
-        config.model.dropout,
-        config.model.input_dropout,
-        num_embeddings(data),
+        *arguments(data, config),
         config.baseline.hops or HOPS,
     )

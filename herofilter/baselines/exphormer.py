@@ -16,7 +16,7 @@ from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.dropout import Dropout
 from herofilter.nn.head import Head
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import Stem
 
 
@@ -184,13 +184,7 @@ def build_exphormer(data: Data, config: Config) -> Exphormer:
     """Build an Exphormer for a graph."""
     hidden_channels = config.model.hidden_channels
     return Exphormer(
-        data.num_features,
-        hidden_channels,
-        num_classes(data),
-        max(config.model.num_layers, 2),
-        config.model.dropout,
-        config.model.input_dropout,
-        num_embeddings(data),
+        *arguments(data, config),
         heads=config.baseline.heads or math.gcd(hidden_channels, 4),
         tokens=config.baseline.tokens or 1,
     )

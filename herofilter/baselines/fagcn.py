@@ -9,7 +9,7 @@ from herofilter.baselines.edges import Edges, edge_product
 from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.dropout import Dropout
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import Stem
 
 EPS = 0.3
@@ -102,12 +102,6 @@ def adapt(conv: FAConv, edges: Edges, x: Tensor, first: Tensor, dropout: Dropout
 def build_fagcn(data: Data, config: Config) -> FAGCN:
     """Build an FAGCN for a graph; ``alpha`` is its ε."""
     return FAGCN(
-        data.num_features,
-        config.model.hidden_channels,
-        num_classes(data),
-        max(config.model.num_layers, 2),
-        config.model.dropout,
-        config.model.input_dropout,
-        num_embeddings(data),
+        *arguments(data, config),
         config.baseline.alpha or EPS,
     )

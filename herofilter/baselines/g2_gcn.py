@@ -11,7 +11,7 @@ from herofilter.config import Config
 from herofilter.errors import ConfigError, check_choice
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.head import Head
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import Stem
 
 NORMS = {"sum": "none", "mean": "row"}
@@ -99,12 +99,7 @@ class G2GCN(NodeClassifier):
 )
 def build_g2_gcn(data: Data, config: Config) -> G2GCN:
     """Build a G²-GCN for a graph."""
+    shape = arguments(data, config)
     return G2GCN(
-        data.num_features,
-        config.model.hidden_channels,
-        num_classes(data),
-        config.baseline.hops or max(config.model.num_layers, 2),
-        config.model.dropout,
-        config.model.input_dropout,
-        num_embeddings(data),
+        *shape._replace(num_layers=config.baseline.hops or shape.num_layers),
     )

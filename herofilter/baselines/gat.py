@@ -13,7 +13,7 @@ from herofilter.config import Config
 from herofilter.errors import ConfigError
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.dropout import Dropout
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import FeatureLinear, Stem
 
 HEADS = 8
@@ -118,12 +118,6 @@ def build_gat(data: Data, config: Config) -> GAT:
     """Build a GAT for a graph: eight heads, or as many of them as divide the hidden width."""
     hidden_channels = config.model.hidden_channels
     return GAT(
-        data.num_features,
-        hidden_channels,
-        num_classes(data),
-        max(config.model.num_layers, 2),
-        config.model.dropout,
-        config.model.input_dropout,
-        num_embeddings(data),
+        *arguments(data, config),
         config.baseline.heads or math.gcd(HEADS, hidden_channels),
     )

@@ -10,7 +10,7 @@ from herofilter.baselines.adjacency import Propagation, propagation
 from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.dropout import Dropout
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import FeatureLinear, Stem
 
 
@@ -87,11 +87,5 @@ def convolve(conv: GCNConv, spread: Propagation, x: Tensor) -> Tensor:
 def build_gcn(data: Data, config: Config) -> GCN:
     """Build a GCN for a graph."""
     return GCN(
-        data.num_features,
-        config.model.hidden_channels,
-        num_classes(data),
-        max(config.model.num_layers, 2),
-        config.model.dropout,
-        config.model.input_dropout,
-        num_embeddings(data),
+        *arguments(data, config),
     )

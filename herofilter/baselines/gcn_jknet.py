@@ -12,7 +12,7 @@ from herofilter.config import Config
 from herofilter.errors import check_choice
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.dropout import Dropout
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import FeatureLinear, Stem
 
 MODES = ("max", "cat")
@@ -95,11 +95,5 @@ class GCNJKNet(NodeClassifier):
 def build_gcn_jknet(data: Data, config: Config) -> GCNJKNet:
     """Build a GCN with jumping knowledge for a graph."""
     return GCNJKNet(
-        data.num_features,
-        config.model.hidden_channels,
-        num_classes(data),
-        max(config.model.num_layers, 2),
-        config.model.dropout,
-        config.model.input_dropout,
-        num_embeddings(data),
+        *arguments(data, config),
     )

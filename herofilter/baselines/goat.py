@@ -15,7 +15,7 @@ from herofilter.errors import ConfigError
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.dropout import Dropout
 from herofilter.nn.head import Head
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import Stem
 
 
@@ -142,13 +142,7 @@ def build_goat(data: Data, config: Config) -> GOAT:
     """Build GOAT for a graph."""
     width = config.model.hidden_channels
     return GOAT(
-        data.num_features,
-        width,
-        num_classes(data),
-        max(config.model.num_layers, 1),
-        config.model.dropout,
-        config.model.input_dropout,
-        num_embeddings(data),
+        *arguments(data, config, least_layers=1),
         heads=config.baseline.heads or math.gcd(width, 2),
         num_centroids=config.baseline.tokens or 64,
     )

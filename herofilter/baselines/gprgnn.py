@@ -8,7 +8,7 @@ from herofilter.baselines.adjacency import propagation
 from herofilter.baselines.mlp import MLP
 from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier, select
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import arguments, register_model
 
 HOPS = 10
 ALPHA = 0.1
@@ -113,13 +113,7 @@ def pagerank_weights(hops: int, alpha: float) -> Tensor:
 def build_gprgnn(data: Data, config: Config) -> GPRGNN:
     """Build a GPRGNN for a graph."""
     return GPRGNN(
-        data.num_features,
-        config.model.hidden_channels,
-        num_classes(data),
-        max(config.model.num_layers, 2),
-        config.model.dropout,
-        config.model.input_dropout,
-        num_embeddings(data),
+        *arguments(data, config),
         config.baseline.hops or HOPS,
         config.baseline.alpha or ALPHA,
     )

@@ -9,7 +9,7 @@ from herofilter.baselines.two_hops import two_hops
 from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.dropout import Dropout
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import Stem
 
 
@@ -85,11 +85,5 @@ class H2GCN(NodeClassifier):
 def build_h2gcn(data: Data, config: Config) -> H2GCN:
     """Build an H2GCN for a graph."""
     return H2GCN(
-        data.num_features,
-        config.model.hidden_channels,
-        num_classes(data),
-        config.baseline.hops or 2,
-        config.model.dropout,
-        config.model.input_dropout,
-        num_embeddings(data),
+        *arguments(data, config)._replace(num_layers=config.baseline.hops or 2),
     )

@@ -12,7 +12,7 @@ from herofilter.config import Config
 from herofilter.errors import GraphError
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.dropout import Dropout
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.sparse import sparse_product
 from herofilter.nn.stem import FeatureLinear, Stem
 from herofilter.patchers.products import csr_of
@@ -128,11 +128,5 @@ def build_linkx(data: Data, config: Config) -> LINKX:
     """Build a LINKX for a graph."""
     return LINKX(
         int(data.num_nodes or 0),
-        data.num_features,
-        config.model.hidden_channels,
-        num_classes(data),
-        max(config.model.num_layers, 2),
-        config.model.dropout,
-        config.model.input_dropout,
-        num_embeddings(data),
+        *arguments(data, config),
     )

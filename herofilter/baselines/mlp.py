@@ -6,7 +6,7 @@ from torch_geometric.data import Data
 from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.head import Head
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import Stem
 
 
@@ -63,11 +63,5 @@ class MLP(NodeClassifier):
 def build_mlp(data: Data, config: Config) -> MLP:
     """Build an MLP for a graph."""
     return MLP(
-        data.num_features,
-        config.model.hidden_channels,
-        num_classes(data),
-        max(config.model.num_layers, 2),
-        config.model.dropout,
-        config.model.input_dropout,
-        num_embeddings(data),
+        *arguments(data, config),
     )

@@ -9,7 +9,7 @@ from herofilter.baselines.token_encoder import TokenEncoder
 from herofilter.baselines.tokens import PolynomialTokens
 from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import arguments, register_model
 
 
 class NAGphormer(NodeClassifier):
@@ -86,13 +86,7 @@ def build_nagphormer(data: Data, config: Config) -> NAGphormer:
     """Build NAGphormer for a graph."""
     width = config.model.hidden_channels
     model = NAGphormer(
-        data.num_features,
-        width,
-        num_classes(data),
-        max(config.model.num_layers, 1),
-        config.model.dropout,
-        config.model.input_dropout,
-        num_embeddings(data),
+        *arguments(data, config, least_layers=1),
         hops=config.baseline.hops or 5,
         heads=config.baseline.heads or math.gcd(width, 2),
     )

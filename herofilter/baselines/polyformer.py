@@ -12,7 +12,7 @@ from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.dropout import Dropout
 from herofilter.nn.head import Head
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import arguments, register_model
 
 _CHUNK_BYTES = 2**21
 
@@ -194,13 +194,7 @@ def build_polyformer(data: Data, config: Config) -> PolyFormer:
     """Build PolyFormer for a graph."""
     basis = config.baseline.basis
     model = PolyFormer(
-        data.num_features,
-        config.model.hidden_channels,
-        num_classes(data),
-        max(config.model.num_layers, 1),
-        config.model.dropout,
-        config.model.input_dropout,
-        num_embeddings(data),
+        *arguments(data, config, least_layers=1),
         hops=config.baseline.hops or 6,
         heads=config.baseline.heads or 1,
         basis="chebyshev" if basis == "own" else basis,

@@ -12,7 +12,7 @@ from herofilter.baselines.token_encoder import check_heads
 from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.dropout import Dropout
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import FeatureLinear, Stem
 
 
@@ -144,12 +144,6 @@ class Polynormer(NodeClassifier):
 def build_polynormer(data: Data, config: Config) -> Polynormer:
     """Build a Polynormer for a graph."""
     return Polynormer(
-        data.num_features,
-        config.model.hidden_channels,
-        num_classes(data),
-        max(config.model.num_layers, 2),
-        config.model.dropout,
-        config.model.input_dropout,
-        num_embeddings(data),
+        *arguments(data, config),
         heads=config.baseline.heads or 1,
     )

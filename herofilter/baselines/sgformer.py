@@ -11,7 +11,7 @@ from herofilter.baselines.token_encoder import check_heads
 from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.dropout import Dropout
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import FeatureLinear, Stem
 
 
@@ -127,13 +127,7 @@ class SGFormer(NodeClassifier):
 def build_sgformer(data: Data, config: Config) -> SGFormer:
     """Build an SGFormer for a graph; ``alpha`` is the share of its GCN."""
     return SGFormer(
-        data.num_features,
-        config.model.hidden_channels,
-        num_classes(data),
-        max(config.model.num_layers, 2),
-        config.model.dropout,
-        config.model.input_dropout,
-        num_embeddings(data),
+        *arguments(data, config),
         heads=config.baseline.heads or 1,
         alpha=config.baseline.alpha or 0.5,
     )

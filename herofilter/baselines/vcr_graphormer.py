@@ -13,7 +13,7 @@ from herofilter.baselines.tokens import PolynomialTokens
 from herofilter.config import Config
 from herofilter.errors import ConfigError
 from herofilter.nn.classifier import NodeClassifier, select
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import arguments, register_model
 from herofilter.patchers import FastPatcher, Patches
 
 REACH = 64
@@ -199,13 +199,7 @@ def build_vcr_graphormer(data: Data, config: Config) -> VCRGraphormer:
     """Build VCR-Graphormer for a graph."""
     width = config.model.hidden_channels
     model = VCRGraphormer(
-        data.num_features,
-        width,
-        num_classes(data),
-        max(config.model.num_layers, 1),
-        config.model.dropout,
-        config.model.input_dropout,
-        num_embeddings(data),
+        *arguments(data, config, least_layers=1),
         int(data.num_nodes or 0),
         hops=config.baseline.hops or 3,
         heads=config.baseline.heads or math.gcd(width, 2),

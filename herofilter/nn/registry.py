@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from torch_geometric.data import Data
 
@@ -90,3 +90,34 @@ def num_classes(data: Data) -> int:
 def num_embeddings(data: Data) -> int:
     """Return the number of learned node vectors: one per node without features, else none."""
     return int(data.num_nodes or 0) if data.get("featureless", False) else 0
+
+
+class Arguments(NamedTuple):
+    """What the constructors of all baselines begin with, in their order."""
+
+    in_channels: int
+    hidden_channels: int
+    out_channels: int
+    num_layers: int
+    dropout: float
+    input_dropout: float
+    num_embeddings: int
+
+
+def arguments(data: Data, config: Config, least_layers: int = 2) -> Arguments:
+    """Return the arguments of a baseline for a graph, with at least so many layers.
+
+    Example:
+        >>> from herofilter.data import csbm
+        >>> arguments(csbm(num_nodes=60, num_classes=3), Config()).num_layers
+        2
+    """
+    return Arguments(
+        data.num_features,
+        config.model.hidden_channels,
+        num_classes(data),
+        max(config.model.num_layers, least_layers),
+        config.model.dropout,
+        config.model.input_dropout,
+        num_embeddings(data),
+    )
