@@ -160,7 +160,11 @@ def _mean_ranks(result: Entry) -> str:
     if len(ranked) < 2:
         return ""
     order = sorted(ranked, key=lambda row: ranked[row])
-    return "By mean rank: " + ", ".join(f"{row} {ranked[row]:.1f}" for row in order[:5]) + " …"
+    best = ", ".join(f"{row} {ranked[row]:.1f}" for row in order[:5])
+    graphs = result["graphs"].values()
+    count = sum(any(cell["rank"] for cell in entry["rows"].values()) for entry in graphs)
+    over = "one graph only, so read it as that" if count == 1 else f"{count} graphs"
+    return f"By mean rank: {best} … (over {over}; {len(ranked)} of {len(result['rows'])} rows)"
 
 
 def _reasons(result: Entry) -> str:

@@ -241,7 +241,9 @@ def test_the_command_is_that_of_the_result(tmp_path: Path) -> None:
 
 
 def test_nothing_to_do() -> None:
-    complete([], 1)
+    steps: list[tuple[int, int, str]] = []
+    complete([], 1, lambda *step: steps.append(step))
+    assert steps == [(0, 0, "starting")]
 
 
 def test_hero_rows_have_the_paper_setting_and_one_beside_it() -> None:

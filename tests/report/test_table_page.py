@@ -75,6 +75,7 @@ def test_page_shows_ours_the_rank_and_the_papers(result: dict[str, Any]) -> None
     assert "| herofilter-directed | 90.0 ± 2.0<br>– |" in page
     assert "written by `herofilter bench heterophilic`" in page
     assert "By mean rank: herofilter 1.0, mlp 2.0, gcn 3.0 …" in page
+    assert "(over one graph only, so read it as that; 3 of 4 rows)" in page
 
 
 def test_page_says_why_cells_are_empty(result: dict[str, Any]) -> None:
