@@ -17,7 +17,7 @@ from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.registry import arguments, register_model
 
 HOPS = 10
-STARTS = ("low", "identity")
+STARTS = ("identity", "low")
 
 
 class ChebNetII(NodeClassifier):
@@ -40,8 +40,8 @@ class ChebNetII(NodeClassifier):
         input_dropout: on the features.
         num_embeddings: learned vectors for nodes without features; 0 for none.
         hops: K, the order of the filter.
-        start: ``low`` starts from the low-pass filter :math:`g(\lambda) = 1 - \lambda / 2`,
-            ``identity`` from :math:`\gamma_j = 1`.
+        start: ``identity`` starts from :math:`\gamma_j = 1`, ``low`` from the low-pass filter
+            :math:`g(\lambda) = 1 - \lambda / 2`, which may take longer to leave than patience lasts.
 
     Shapes:
         - data.x: ``[n, in_channels]``, dense or sparse CSR; data.edge_index: ``[2, E]``
@@ -61,7 +61,7 @@ class ChebNetII(NodeClassifier):
         input_dropout: float = 0.5,
         num_embeddings: int = 0,
         hops: int = HOPS,
-        start: str = "low",
+        start: str = "identity",
     ) -> None:
         super().__init__()
         check_choice("start", start, STARTS)
