@@ -13,6 +13,7 @@ GROUND = {"errors", "files", "settings", "config", "threads", "workers"}
 FORBIDDEN = {
     "spectral": {"torch.nn", "typer", "rich"},
     "patchers/push.py": {"torch.nn", "typer", "rich"},
+    "patchers/relations.py": {"torch.nn", "typer", "rich"},
     "data": {"torch.nn", "typer", "rich"},
 }
 

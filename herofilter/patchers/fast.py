@@ -1,9 +1,7 @@
 """The patcher of Fast-HeroFilter: the top-p nodes by a diffusion from each node."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
@@ -11,9 +9,15 @@ from torch_geometric.data import Data
 
 from herofilter.errors import ConfigError, GraphError, check_choice
 from herofilter.patchers.patches import Patches, Slot
-from herofilter.patchers.push import push_top
-from herofilter.patchers.series import BLOCK_BYTES, num_steps, series_top
-from herofilter.patchers.two_steps import two_steps_top
+from herofilter.patchers.relations import (
+    Found,
+    PushRelation,
+    Relation,
+    SeriesRelation,
+    TwoStepRelation,
+)
+from herofilter.patchers.row_filling import Progress
+from herofilter.patchers.series import BLOCK_BYTES, num_steps
 from herofilter.settings import check_relations
 from herofilter.spectral.adjacency import DIRECTED_RULES, adjacency, normalise
 from herofilter.spectral.memory import check_memory
@@ -55,6 +59,12 @@ class FastPatcher:
             ``coreference`` are the largest entries of :math:`\mathbf{N}\mathbf{N}^\top`, nodes that
             point to the same nodes, and ``cocitation`` those of :math:`\mathbf{N}^\top\mathbf{N}`,
             nodes that the same nodes point to. Neither product is ever made.
+        refine: edges that push may pass over for a row until its choice is certified: no node left
+            out exceeds the last one chosen by more than ``margin``. Such rows are also filled as
+            far as nodes can be reached. 0 stops at the tolerance.
+        margin: relative; see ``refine``.
+        hub_limit: nodes with more edges are no way between others for ``coreference`` and
+            ``cocitation``; 0 for 1 / ``tolerance``, which misses no score above the tolerance.
 
     Example:
         >>> path = Data(edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]), num_nodes=4)
@@ -70,6 +80,9 @@ class FastPatcher:
     directed: str = "symmetrise"
     ego: str = "first"
     relations: tuple[str, ...] = ("out",)
+    refine: int = 0
+    margin: float = 0.01
+    hub_limit: int = 0
 
     def __post_init__(self) -> None:
         check_choice("method", self.method, METHODS)
@@ -82,32 +95,29 @@ class FastPatcher:
             raise ConfigError(f"c must be at least 0 and below 1 (got {self.c})")
         if not 0 < self.tolerance < 1:
             raise ConfigError(f"tolerance must be above 0 and below 1 (got {self.tolerance})")
+        for name in ("refine", "margin", "hub_limit"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"{name} must not be negative (got {getattr(self, name)})")
 
     def __call__(
         self,
         data: Data,
         nodes: Tensor | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Patches:
         """Return the patches of ``nodes`` (ids or a mask; all by default).
 
         ``progress(done, total)`` is called after each chunk of nodes.
         """
+        return self.prepare(data)(nodes, progress)
+
+    def prepare(self, data: Data) -> "PreparedPatcher":
+        """Return the patcher with all that is made of the graph once, for calls of some nodes."""
         n = int(data.num_nodes)
         if self.patch_size > n:
             raise ConfigError(
                 "patch_size must be between 1 and the number of nodes "
                 f"(got {self.patch_size}; the graph has {n} node{'' if n == 1 else 's'})"
-            )
-        if nodes is None:
-            nodes = torch.arange(n)
-        elif nodes.dtype == torch.bool:
-            nodes = nodes.nonzero().flatten()
-        nodes = nodes.to(torch.int64)
-        if nodes.numel() and (int(nodes.min()) < 0 or int(nodes.max()) >= n):
-            raise GraphError(
-                f"nodes must be between 0 and {n - 1} "
-                f"(got {int(nodes.min())} to {int(nodes.max())})"
             )
         check_memory(
             self.memory(n, int(data.edge_index.size(1))),
@@ -121,40 +131,21 @@ class FastPatcher:
             self_loops=self.self_loops,
             directed=self.directed,
         )
-        ids = nodes.numpy()
-        parts = []
-        for number, (name, width) in enumerate(self._widths()):
-            report = None if progress is None else _share(progress, number, len(self._widths()))
-            index, score = self._relation(matrix, name, ids, width, report)
-            parts.append(
-                Patches(
-                    torch.from_numpy(index),
-                    torch.from_numpy(score),
-                    nodes,
-                    self._slots(name, width),
-                    num_nodes=n,
-                )
-            )
-        return Patches.join(parts, [name for name, _ in self._widths()])
+        return PreparedPatcher(
+            n, [(name, width, self._relation(matrix, name)) for name, width in self._widths()], self
+        )
 
-    def _relation(
-        self,
-        matrix: sp.csr_array,
-        relation: str,
-        nodes: np.ndarray,
-        patch_size: int,
-        progress: Callable[[int, int], None] | None,
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _relation(self, matrix: sp.csr_array, relation: str) -> Relation:
         ego_first = self.ego == "first"
         if relation in BACKWARDS:
             matrix = sp.csr_array(matrix.T)
         if relation in TWO_STEPS:
-            normal = normalise(matrix)
-            return two_steps_top(normal, nodes, patch_size, self.tolerance, ego_first, progress)
-        settings = (patch_size, self.c, self.tolerance, ego_first, progress)
+            limit = self.hub_limit or int(min(1 / self.tolerance, 2**62))
+            return TwoStepRelation(normalise(matrix), limit, ego_first)
+        settings = (self.c, self.tolerance, ego_first)
         if self._uses_series(matrix.shape[0], matrix.nnz):
-            return series_top(normalise(matrix), nodes, *settings)
-        return push_top(matrix, nodes, *settings)
+            return SeriesRelation(normalise(matrix), *settings)
+        return PushRelation(matrix, *settings, self.refine, self.margin)
 
     def memory(self, num_nodes: int, num_edges: int) -> int:
         """Return about how many bytes a call needs at its peak, the patches included.
@@ -186,13 +177,57 @@ class FastPatcher:
         named = [(name, size + ego) for name, size in zip(self.relations, sizes, strict=True)]
         return [entry for entry in named if entry[1] > ego] or named[:1]
 
-    def _slots(self, name: str, width: int) -> tuple[Slot, ...]:
+    def slots(self, name: str, width: int) -> tuple[Slot, ...]:
+        """Return the slots of a relation that has so many columns, the ego's included."""
         if self.ego == "ranked":
             return (Slot(name, 0, width),)
         return (Slot("ego", 0, 1), Slot(name, 1, width))[: min(2, width)]
 
 
-def _share(
-    progress: Callable[[int, int], None], number: int, count: int
-) -> Callable[[int, int], None]:
+class PreparedPatcher:
+    """A fast patcher and one graph: patches of any nodes, with nothing made twice.
+
+    Args:
+        num_nodes: of the graph.
+        parts: name, columns with the ego's, and relation of each slot.
+        patcher: whose relations they are.
+    """
+
+    def __init__(
+        self, num_nodes: int, parts: list[tuple[str, int, Relation]], patcher: FastPatcher
+    ) -> None:
+        self.num_nodes, self.parts, self.patcher = num_nodes, parts, patcher
+
+    def __call__(self, nodes: Tensor | None = None, progress: Progress | None = None) -> Patches:
+        """Return the patches of ``nodes`` (ids or a mask; all by default)."""
+        n = self.num_nodes
+        if nodes is None:
+            nodes = torch.arange(n)
+        elif nodes.dtype == torch.bool:
+            nodes = nodes.nonzero().flatten()
+        nodes = nodes.to(torch.int64)
+        if nodes.numel() and (int(nodes.min()) < 0 or int(nodes.max()) >= n):
+            raise GraphError(
+                f"nodes must be between 0 and {n - 1} "
+                f"(got {int(nodes.min())} to {int(nodes.max())})"
+            )
+        made = []
+        for number, (name, width, relation) in enumerate(self.parts):
+            report = None if progress is None else _share(progress, number, len(self.parts))
+            found = relation.top(nodes.numpy(), width, report)
+            made.append(self._patches(found, nodes, name, width))
+        return Patches.join(made, [name for name, *_ in self.parts])
+
+    def _patches(self, found: Found, nodes: Tensor, name: str, width: int) -> Patches:
+        return Patches(
+            torch.from_numpy(found.index),
+            torch.from_numpy(found.score),
+            nodes,
+            self.patcher.slots(name, width),
+            num_nodes=self.num_nodes,
+            certified=None if found.certified is None else torch.from_numpy(found.certified),
+        )
+
+
+def _share(progress: Progress, number: int, count: int) -> Progress:
     return lambda done, total: progress(number * total + done, count * total)

@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -32,12 +32,13 @@ class Patches:
     r"""The top-p nodes of each node and their scores :math:`R_{vj}`.
 
     Args:
-        index: chosen nodes, int64 [m, p]; -1 is padding.
+        index: chosen nodes, int64 or int32 [m, p]; -1 is padding.
         score: their scores, float32 [m, p]; 0 at padding.
         nodes: the node that each row belongs to, int64 [m]; by default 0, 1, 2, …
         slots: named column ranges that cover all columns in order; by default ``ego`` for
             column 0 when it is the node itself in every row, and ``patch`` for the others.
         num_nodes: number of nodes of the graph; by default the number of rows.
+        certified: which rows are beyond doubt, bool [m]; None where nobody asked.
 
     Example:
         >>> patches = Patches(torch.tensor([[0, 1], [1, 0], [2, -1]]), torch.eye(3, 2))
@@ -52,11 +53,12 @@ class Patches:
     nodes: Tensor = field(default_factory=lambda: torch.arange(0))
     slots: tuple[Slot, ...] = ()
     num_nodes: int = 0
+    certified: Tensor | None = None
 
     def __post_init__(self) -> None:
-        if self.index.dim() != 2 or self.index.dtype != torch.int64:
+        if self.index.dim() != 2 or self.index.dtype not in (torch.int64, torch.int32):
             raise GraphError(
-                "index must be an int64 tensor with one row per node "
+                "index must be an int64 or int32 tensor with one row per node "
                 f"(got {self.index.dtype} {list(self.index.shape)})"
             )
         if self.score.shape != self.index.shape or self.score.dtype != torch.float32:
@@ -102,16 +104,18 @@ class Patches:
     def save(self, path: str | Path) -> None:
         """Write the patches to one npz file, atomically."""
         small = np.int32 if self.num_nodes < np.iinfo(np.int32).max else np.int64
+        arrays: dict[str, Any] = {
+            "index": self.index.cpu().numpy().astype(small),
+            "score": self.score.detach().cpu().numpy(),
+            "nodes": self.nodes.cpu().numpy(),
+            "slot_names": np.array([slot.name for slot in self.slots], dtype=np.str_),
+            "slot_ranges": np.array([slot[1:] for slot in self.slots], dtype=np.int64),
+            "num_nodes": np.int64(self.num_nodes),
+        }
+        if self.certified is not None:
+            arrays["certified"] = self.certified.cpu().numpy()
         with atomic_path(Path(path)) as scratch, scratch.open("wb") as file:
-            np.savez(
-                file,
-                index=self.index.cpu().numpy().astype(small),
-                score=self.score.detach().cpu().numpy(),
-                nodes=self.nodes.cpu().numpy(),
-                slot_names=np.array([slot.name for slot in self.slots], dtype=np.str_),
-                slot_ranges=np.array([slot[1:] for slot in self.slots], dtype=np.int64),
-                num_nodes=np.int64(self.num_nodes),
-            )
+            np.savez(file, **arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> Patches:
@@ -129,6 +133,7 @@ class Patches:
                     torch.from_numpy(file["nodes"]),
                     tuple(Slot(str(name), int(a), int(b)) for name, (a, b) in ranges),
                     int(file["num_nodes"]),
+                    torch.from_numpy(file["certified"]) if "certified" in file else None,
                 )
         except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
             raise DamagedFileError(
@@ -189,7 +194,13 @@ class Patches:
 
     def take(self, rows: Tensor) -> Patches:
         """Return some rows only: positions, or a mask over the rows."""
-        return replace(self, index=self.index[rows], score=self.score[rows], nodes=self.nodes[rows])
+        return replace(
+            self,
+            index=self.index[rows].to(torch.int64),
+            score=self.score[rows],
+            nodes=self.nodes[rows],
+            certified=None if self.certified is None else self.certified[rows],
+        )
 
     def for_all_nodes(self) -> Patches:
         """Return a row for every node of the graph; those that have no patch here are empty."""
@@ -200,7 +211,11 @@ class Patches:
         score = self.score.new_zeros(shape)
         index[self.nodes], score[self.nodes] = self.index, self.score
         nodes = torch.arange(self.num_nodes, device=self.nodes.device)
-        return replace(self, index=index, score=score, nodes=nodes)
+        certified = None
+        if self.certified is not None:
+            certified = self.certified.new_zeros(self.num_nodes)
+            certified[self.nodes] = self.certified
+        return replace(self, index=index, score=score, nodes=nodes, certified=certified)
 
     def slot(self, name: str) -> Patches:
         """Return the columns of one slot only."""
@@ -211,6 +226,7 @@ class Patches:
             index=self.index[:, start:stop],
             score=self.score[:, start:stop],
             slots=(Slot(name, 0, stop - start),),
+            certified=None,
         )
 
     @classmethod
@@ -241,8 +257,14 @@ class Patches:
             start = max(start, int(position == 0 and part.has_ego))
             if stop > start:
                 slots.append(Slot(name, start, stop))
+        asked = [part.certified for part in parts if part.certified is not None]
         return replace(
-            first, index=torch.cat(indices, 1), score=torch.cat(scores, 1), slots=tuple(slots)
+            first,
+            index=torch.cat(indices, 1),
+            score=torch.cat(scores, 1),
+            slots=tuple(slots),
+            # of relations that can't be in doubt nobody asks
+            certified=torch.stack(asked).all(0) if asked else None,
         )
 
     def _others(self) -> Tensor:

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from herofilter.errors import OutOfMemoryError
-from herofilter.patchers.push import rank
+from herofilter.patchers.ranking import rank
 
 BLOCK_BYTES = 256 * 2**20
 CLOSED_FORM_NODES = 10_000
@@ -67,7 +67,7 @@ def series_top(
     for start in range(0, nodes.size, step):
         block = nodes[start : start + step]
         for i, row in enumerate(_rows(transposed, block, c, tolerance), start):
-            rank(nodes[i], everyone, row, 1.0, ones, ego_first, index[i], score[i])
+            rank(nodes[i], everyone, row, 1.0, ones, 1.0, everyone, ego_first, index[i], score[i])
         if progress is not None:
             progress(start + block.size, nodes.size)
     return index, score

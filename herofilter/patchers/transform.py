@@ -39,9 +39,22 @@ class AddPatches(BaseTransform):  # type: ignore[misc]
         directed: str = "symmetrise",
         ego: str = "first",
         relations: tuple[str, ...] = ("out",),
+        refine: int = 0,
+        margin: float = 0.01,
+        hub_limit: int = 0,
     ) -> None:
         self.patcher = FastPatcher(
-            patch_size, c, method, tolerance, self_loops, directed, ego, relations
+            patch_size,
+            c,
+            method,
+            tolerance,
+            self_loops,
+            directed,
+            ego,
+            relations,
+            refine,
+            margin,
+            hub_limit,
         )
 
     def forward(self, data: Data) -> Data:

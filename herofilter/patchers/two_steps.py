@@ -5,14 +5,14 @@ what v points to (co-reference). The transposed matrix in its place gives nodes 
 by what points to v (co-citation). The product itself is never made.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
-from herofilter.patchers.push import fill_rows, rank
+from herofilter.patchers.ranking import rank
+from herofilter.patchers.row_filling import Progress, fill_rows
 
 
 @njit(cache=True, nogil=True)
@@ -24,6 +24,7 @@ def two_step_rows(
     back_indices: Any,
     back_values: Any,
     ones: Any,
+    ids: Any,
     limit: int,
     sources: Any,
     ego_first: bool,
@@ -50,48 +51,47 @@ def two_step_rows(
                     count += 1
                 total[u] += values[e] * back_values[b]
         near = touched[:count]
-        rank(v, near, total, 1.0, ones, ego_first, index[i], score[i])
+        rank(v, near, total, 1.0, ones, 1.0, ids, ego_first, index[i], score[i])
         for u in near:
             total[u] = 0.0
 
 
-def two_steps_top(
-    matrix: sp.csr_array,
-    nodes: np.ndarray,
-    patch_size: int,
-    tolerance: float,
-    ego_first: bool,
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return index [m, p] and score [m, p] of the largest entries of rows of N·Nᵀ.
-
-    Hubs with more than 1 / ``tolerance`` edges are passed over: what each of their nodes would
-    get is at most ``tolerance``.
+class TwoSteps:
+    r"""The largest entries of rows of N·Nᵀ.
 
     Args:
         matrix: the normalised adjacency N.
-        nodes: the rows v.
-        patch_size: p.
-        tolerance: what may be missed.
-        ego_first: whether column 0 is kept for v itself.
-        progress: called with rows done and rows in all.
+        hub_limit: nodes with more in-edges than this are passed over. What each of the nodes that
+            point to such a hub would get from it is at most one over its edges.
     """
-    size = matrix.shape[0]
-    small = np.int32 if size < np.iinfo(np.int32).max else np.int64
-    back = sp.csr_array(matrix.T)
-    arrays = [
-        array
-        for csr in (matrix, back)
-        for array in (csr.indptr.astype(np.int64), csr.indices.astype(small), csr.data)
-    ]
-    ones = np.ones(size)
-    limit = int(min(1 / tolerance, 2**62))
-    sources = nodes.astype(small)
 
-    def space() -> tuple[np.ndarray, ...]:
-        return np.zeros(size), np.empty(size + 1, dtype=small)
+    def __init__(self, matrix: sp.csr_array, hub_limit: int) -> None:
+        size = matrix.shape[0]
+        self.kind = np.int32 if size < np.iinfo(np.int32).max else np.int64
+        self.arrays = [
+            array
+            for csr in (matrix, sp.csr_array(matrix.T))
+            for array in (csr.indptr.astype(np.int64), csr.indices.astype(self.kind), csr.data)
+        ]
+        self.hub_limit = hub_limit
+        self.ones = np.ones(size)
+        self.ids = np.arange(size, dtype=self.kind)
 
-    def fill(rows: slice, space: tuple[np.ndarray, ...], index: Any, score: Any) -> None:
-        two_step_rows(*arrays, ones, limit, sources[rows], ego_first, *space, index, score)
+    def top(
+        self,
+        nodes: np.ndarray,
+        patch_size: int,
+        ego_first: bool,
+        progress: Progress | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return index [m, p] and score [m, p] of the best nodes for each of ``nodes``."""
+        sources = nodes.astype(self.kind)
+        fixed = (*self.arrays, self.ones, self.ids, self.hub_limit)
 
-    return fill_rows(sources.size, patch_size, space, fill, progress)
+        def space() -> tuple[np.ndarray, ...]:
+            return np.zeros(self.ids.size), np.empty(self.ids.size + 1, dtype=self.kind)
+
+        def fill(rows: slice, space: tuple[np.ndarray, ...], index: Any, score: Any) -> None:
+            two_step_rows(*fixed, sources[rows], ego_first, *space, index, score)
+
+        return fill_rows(sources.size, patch_size, space, fill, progress)

@@ -9,6 +9,7 @@ from herofilter.errors import ConfigError, GraphError, OutOfMemoryError
 from herofilter.patchers import series
 from herofilter.patchers.fast import FastPatcher
 from herofilter.patchers.patches import Slot
+from herofilter.patchers.relations import PushRelation, SeriesRelation
 from herofilter.spectral.adjacency import normalised_adjacency
 
 
@@ -202,17 +203,12 @@ def test_ranked_ego_may_lose_first_place(method):
     assert FastPatcher(1, method=method)(star).slots == (Slot("ego", 0, 1),)
 
 
-def test_auto_takes_the_series_only_where_it_is_cheap(monkeypatch):
-    taken = []
-    for name in ("series_top", "push_top"):
-        real = getattr(__import__("herofilter.patchers.fast", fromlist=[name]), name)
-        monkeypatch.setattr(
-            f"herofilter.patchers.fast.{name}",
-            lambda *args, real=real, name=name: taken.append(name) or real(*args),
-        )
-    FastPatcher(4)(random_graph())
-    FastPatcher(4, tolerance=1e-3)(random_graph(20_000, 100_000), torch.arange(5))
-    assert taken == ["series_top", "push_top"]
+def test_auto_takes_the_series_only_where_it_is_cheap():
+    data = random_graph(20_000, 100_000)
+    (_, _, small), *_ = FastPatcher(4).prepare(random_graph()).parts
+    (_, _, large), *_ = FastPatcher(4, tolerance=1e-3).prepare(data).parts
+    assert isinstance(small, SeriesRelation)
+    assert isinstance(large, PushRelation)
 
 
 def test_progress_of_the_series(monkeypatch):

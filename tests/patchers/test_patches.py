@@ -46,7 +46,8 @@ def test_defaults():
     [
         (
             {"index": torch.zeros(2, 2)},
-            "index must be an int64 tensor with one row per node (got torch.float32 [2, 2])",
+            "index must be an int64 or int32 tensor with one row per node "
+            "(got torch.float32 [2, 2])",
         ),
         (
             {"score": torch.zeros(2, 3)},

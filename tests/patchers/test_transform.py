@@ -38,6 +38,9 @@ def test_arguments_and_defaults_are_those_of_the_patcher() -> None:
         "directed": "keep",
         "ego": "ranked",
         "relations": ("in",),
+        "refine": 7,
+        "margin": 0.5,
+        "hub_limit": 9,
     }
     assert odd.keys() == theirs.keys()
     assert AddPatches(**odd).patcher == FastPatcher(**odd)

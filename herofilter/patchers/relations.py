@@ -1,0 +1,123 @@
+"""What fills a patch: rows of a diffusion or of two steps, ready for any nodes of one graph."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from herofilter.patchers.push import PushRule, PushSpace, push_rows, workspace
+from herofilter.patchers.push_graph import places, rescale
+from herofilter.patchers.row_filling import Progress, fill_rows
+from herofilter.patchers.series import series_top
+from herofilter.patchers.two_steps import TwoSteps
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The best nodes of some rows, index [m, p] and score [m, p].
+
+    ``certified`` [m] says which rows are beyond doubt; None where nobody asked. ``edges`` is how
+    many were passed over, 0 where they weren't counted.
+    """
+
+    index: np.ndarray
+    score: np.ndarray
+    certified: np.ndarray | None = None
+    edges: int = 0
+
+
+class Relation(ABC):
+    """Scores between nodes of one graph, of which the best can be had row by row."""
+
+    @abstractmethod
+    def top(self, nodes: np.ndarray, patch_size: int, progress: Progress | None = None) -> Found:
+        """Return the best ``patch_size`` nodes for each of ``nodes``, equal scores by id.
+
+        ``progress`` is called with rows done and rows in all.
+        """
+
+
+class SeriesRelation(Relation):
+    r"""The series :math:`(1-c)\sum_k c^k \mathbf{N}^k`, summed until :math:`c^{K+1}` is small.
+
+    Args:
+        matrix: the normalised adjacency N.
+        c: how far the diffusion reaches.
+        tolerance: what the rest of the series may add.
+        ego_first: whether column 0 is kept for the node itself.
+    """
+
+    def __init__(self, matrix: sp.csr_array, c: float, tolerance: float, ego_first: bool) -> None:
+        self.matrix, self.settings = matrix, (c, tolerance, ego_first)
+
+    def top(self, nodes: np.ndarray, patch_size: int, progress: Progress | None = None) -> Found:
+        return Found(*series_top(self.matrix, nodes, patch_size, *self.settings, progress))
+
+
+class PushRelation(Relation):
+    """The same series by local push.
+
+    Args:
+        adjacency: the adjacency matrix, not normalised.
+        c: how far the diffusion reaches.
+        tolerance: mass waits at a node while it is at most this times the node's degree.
+        ego_first: whether column 0 is kept for the node itself.
+        refine: edges that a row may take to be certified; 0 for no such thing.
+        margin: by how much, relatively, a node left out may exceed the last one of a certified row.
+    """
+
+    def __init__(
+        self,
+        adjacency: sp.csr_array,
+        c: float,
+        tolerance: float,
+        ego_first: bool,
+        refine: int = 0,
+        margin: float = 0.0,
+    ) -> None:
+        self.graph = rescale(adjacency)
+        self.places = places(self.graph)
+        most = float(self.graph.right.max(initial=0.0))
+        self.rule = PushRule(c, tolerance, ego_first, refine, margin, most)
+
+    def top(self, nodes: np.ndarray, patch_size: int, progress: Progress | None = None) -> Found:
+        """Chunks of sources run on ``torch.get_num_threads()`` threads. Each row depends on its
+        source alone, so the result is the same to the bit for any number of threads.
+        """
+        sources = self.places[nodes]
+        # neighbours in memory one after the other, so that what one reads serves the next
+        order = np.argsort(sources, kind="stable")
+        sources = sources[order]
+        certified = np.zeros(sources.size, dtype=np.bool_)
+        edges = np.zeros(sources.size, dtype=np.int64)
+
+        def space() -> PushSpace:
+            return workspace(self.graph, self.rule.eps)
+
+        def fill(rows: slice, space: PushSpace, index: np.ndarray, score: np.ndarray) -> None:
+            edges[rows.start] = push_rows(
+                self.graph, space, self.rule, sources[rows], index, score, certified[rows]
+            )
+
+        index, score = fill_rows(sources.size, patch_size, space, fill, progress)
+        np.copyto(index, self.graph.ids[index], where=index >= 0)
+        back = np.argsort(order, kind="stable")
+        asked = certified[back] if self.rule.refine else None
+        return Found(index[back], score[back], asked, int(edges.sum()))
+
+
+class TwoStepRelation(Relation):
+    r"""Entries of :math:`\mathbf{N}\mathbf{N}^\top`: nodes that share neighbours.
+
+    Args:
+        matrix: the normalised adjacency N.
+        hub_limit: nodes with more edges than this are no way from one node to another.
+        ego_first: whether column 0 is kept for the node itself.
+    """
+
+    def __init__(self, matrix: sp.csr_array, hub_limit: int, ego_first: bool) -> None:
+        self.steps, self.ego_first = TwoSteps(matrix, hub_limit), ego_first
+
+    def top(self, nodes: np.ndarray, patch_size: int, progress: Progress | None = None) -> Found:
+        return Found(*self.steps.top(nodes, patch_size, self.ego_first, progress))

@@ -1,0 +1,57 @@
+"""Rows of patches, filled chunk by chunk on several threads."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+import torch
+
+CHUNK = 512
+
+Progress = Callable[[int, int], None]
+
+
+def fill_rows(
+    num_rows: int,
+    patch_size: int,
+    space: Callable[[], Any],
+    fill: Callable[[slice, Any, Any, Any], None],
+    progress: Progress | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return index and score, filled chunk by chunk on ``torch.get_num_threads()`` threads.
+
+    Args:
+        num_rows: how many rows there are.
+        patch_size: their width.
+        space: makes the arrays that one thread works in.
+        fill: given a slice of rows and such arrays, fills the rows' index and score.
+        progress: called with rows done and rows in all.
+    """
+    index = np.full((num_rows, patch_size), -1, dtype=np.int64)
+    score = np.zeros((num_rows, patch_size), dtype=np.float32)
+    # threads of our own: numba's are killed by fork, and its fallback pool by concurrent callers
+    threads = max(1, min(torch.get_num_threads(), -(-num_rows // CHUNK)))
+    spaces: SimpleQueue[Any] = SimpleQueue()
+    for _ in range(threads):
+        spaces.put(space())
+
+    def chunk(start: int) -> int:
+        own = spaces.get()
+        rows = slice(start, start + CHUNK)
+        try:
+            fill(rows, own, index[rows], score[rows])
+        finally:
+            spaces.put(own)
+        return min(start + CHUNK, num_rows)
+
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for done in pool.map(chunk, range(0, num_rows, CHUNK)):
+                if progress is not None:
+                    progress(done, num_rows)
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    return index, score
