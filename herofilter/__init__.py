@@ -15,7 +15,13 @@ from herofilter.data import (
 )
 from herofilter.errors import HeroFilterError
 from herofilter.nn import HeroFilter, find_model, list_models
-from herofilter.patchers import FastPatcher, Patches, SpectralPatcher
+from herofilter.patchers import (
+    FastPatcher,
+    Patches,
+    PatchStore,
+    SpectralPatcher,
+    write_patches,
+)
 from herofilter.settings import BaselineConfig, ModelConfig, PatcherConfig, TrainConfig
 from herofilter.training import (
     TrainResult,
@@ -41,6 +47,7 @@ __all__ = [
     "HeroFilterError",
     "ModelConfig",
     "OwnGraph",
+    "PatchStore",
     "PatcherConfig",
     "Patches",
     "SavedModel",
@@ -61,6 +68,7 @@ __all__ = [
     "train_auto",
     "train_splits",
     "tune",
+    "write_patches",
 ]
 
 

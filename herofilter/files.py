@@ -15,6 +15,11 @@ from torch import Tensor
 
 from herofilter.errors import HeroFilterError
 
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
+
 _CHECKSUM = "herofilter.sha256"
 
 
@@ -46,6 +51,15 @@ def atomic_path(path: Path) -> Iterator[Path]:
         os.replace(scratch, path)
     finally:
         scratch.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Wait until no other process is in such a block with the same file; a kill lets go of it."""
+    with path.open("a") as file:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def write_text(path: Path, text: str) -> None:

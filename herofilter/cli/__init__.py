@@ -9,6 +9,7 @@ import typer
 from herofilter.cli import bench as bench
 from herofilter.cli import graphs as graphs
 from herofilter.cli import own as own
+from herofilter.cli import patch as patch
 from herofilter.cli import tables as tables
 from herofilter.cli import train as train
 from herofilter.cli import tune as tune

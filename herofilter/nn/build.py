@@ -12,6 +12,7 @@ from herofilter.nn.herofilter import HeroFilter
 from herofilter.nn.registry import num_classes, num_embeddings, register_model
 from herofilter.patchers import FastPatcher, Patches, RelationSummary, SpectralPatcher
 from herofilter.patchers.fast import BACKWARDS, TWO_STEPS
+from herofilter.patchers.storing import STORED_FROM, stored_patches
 from herofilter.spectral import make_filter
 
 SPECTRAL_LIMIT = 4000
@@ -88,12 +89,16 @@ def make_patcher(
 ) -> SpectralPatcher | Patches:
     """Return the patcher that a configuration asks for, ready for ``data``.
 
-    With ``nodes``, fixed patches are made for those alone.
+    With ``nodes``, fixed patches are made for those alone. Those of a large graph are kept in the
+    cache folder.
     """
     config = resolve(data, config)
     settings = config.patcher
     if settings.patcher == "fast":
-        return fast_patcher(data, config)(data, nodes, progress).for_all_nodes()
+        fast = fast_patcher(data, config)
+        if nodes is None and int(data.num_nodes or 0) >= STORED_FROM:
+            return stored_patches(fast, data, progress)
+        return fast(data, nodes, progress).for_all_nodes()
     starts, sides, names = _filters(config)
     filters = [
         make_filter(

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.errors import ConfigError, GraphError, check_choice
-from herofilter.patchers.patches import Patches, Slot
+from herofilter.patchers.patches import EGO, Patches, Slot
 from herofilter.patchers.relations import (
     Found,
     PushRelation,
@@ -48,7 +48,8 @@ class FastPatcher:
         patch_size: columns :math:`p` of a patch, the ego node included.
         c: how far the diffusion reaches, from 0 (the node alone) to just below 1.
         method: ``"series"`` sums the series exactly for all nodes at once, ``"push"`` walks from
-            each node as far as needed; ``"auto"`` takes the series where it is cheap.
+            each node as far as needed; ``"auto"`` takes the series where it is cheap and nothing
+            is to be refined.
         tolerance: the series ends when :math:`c^{K+1}` is at most this; push leaves mass waiting at
             :math:`u` when it is at most this times the degree of :math:`u` (in mean edge weights).
         self_loops: give every node an edge to itself.
@@ -167,7 +168,8 @@ class FastPatcher:
     def _uses_series(self, num_nodes: int, num_entries: int) -> bool:
         # by the whole graph, never by the nodes asked for: a subset must equal rows of the whole
         work = num_nodes * num_entries * max(1, num_steps(self.c, self.tolerance))
-        return self.method == "series" or (self.method == "auto" and work <= SERIES_WORK)
+        cheap = self.refine == 0 and work <= SERIES_WORK
+        return self.method == "series" or (self.method == "auto" and cheap)
 
     def _widths(self) -> list[tuple[str, int]]:
         """Return the relations that have room in the patch, and their columns with the ego's."""
@@ -176,6 +178,15 @@ class FastPatcher:
         sizes = [share + int(number < rest) for number in range(len(self.relations))]
         named = [(name, size + ego) for name, size in zip(self.relations, sizes, strict=True)]
         return [entry for entry in named if entry[1] > ego] or named[:1]
+
+    def all_slots(self) -> tuple[Slot, ...]:
+        """Return the slots of a whole patch: the ego's, then one per relation."""
+        ego = int(self.ego == "first")
+        found, stop = [Slot(EGO, 0, 1)] * ego, ego
+        for name, width in self._widths():
+            start, stop = stop, stop + width - ego
+            found += [Slot(name, start, stop)] * (stop > start)
+        return tuple(found)
 
     def slots(self, name: str, width: int) -> tuple[Slot, ...]:
         """Return the slots of a relation that has so many columns, the ego's included."""
