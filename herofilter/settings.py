@@ -41,6 +41,10 @@ class PatcherConfig:
             smallest (spectral only).
         c: the fast patcher's share of smoothness against restart.
         tolerance: the fast patcher's stopping tolerance.
+        refine: edges that the fast patcher may pass over for a row until its choice is certified;
+            0 stops at the tolerance.
+        hub_limit: most edges of a node that ``coreference`` and ``cocitation`` go through; 0 for
+            1 / ``tolerance``.
         resolved: take ``patcher``, ``directed``, ``relations`` and ``summary`` literally, whatever
             the graph; a saved model needs that, and nobody else.
     """
@@ -59,6 +63,8 @@ class PatcherConfig:
     selection: str = "top"
     c: float = 0.5
     tolerance: float = 1e-5
+    refine: int = 0
+    hub_limit: int = 0
     resolved: bool = False
 
     def __post_init__(self) -> None:
@@ -69,6 +75,8 @@ class PatcherConfig:
         check_relations(self.relations)
         _at_least("patch_size", self.patch_size, 1)
         _at_least("num_eigenpairs", self.num_eigenpairs, 0)
+        _at_least("refine", self.refine, 0)
+        _at_least("hub_limit", self.hub_limit, 0)
         if not self.filter_starts:
             raise ConfigError("filter_starts must name at least one filter (got none)")
 
@@ -94,6 +102,7 @@ class ModelConfig:
         head_layers: layers of the classifier, 1 or 2.
         label_tokens: show the mixer the training labels of the other nodes in a patch.
         label_mask: share of those labels that is hidden in each training step.
+        node_vectors: give nodes learned vectors where the graph has no features.
     """
 
     hidden_channels: int = 64
@@ -112,6 +121,7 @@ class ModelConfig:
     head_layers: int = 1
     label_tokens: bool = False
     label_mask: float = 0.5
+    node_vectors: bool = True
 
     def __post_init__(self) -> None:
         check_choice("aggregation", self.aggregation, AGGREGATIONS)

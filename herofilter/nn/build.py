@@ -70,6 +70,8 @@ def fast_patcher(data: Data, config: Config) -> FastPatcher:
         directed=settings.directed,
         ego=settings.ego,
         relations=settings.relations,
+        refine=settings.refine,
+        hub_limit=settings.hub_limit,
     )
 
 
@@ -157,7 +159,7 @@ def build_herofilter(data: Data, config: Config, nodes: Tensor | None = None) ->
         num_classes(data),
         make_patcher(data, config, nodes=nodes),
         config.model,
-        num_embeddings=num_embeddings(data),
+        num_embeddings=num_embeddings(data) if config.model.node_vectors else 0,
         relations=make_summary(data, config),
     )
 

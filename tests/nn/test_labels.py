@@ -114,3 +114,18 @@ def test_shown_labels_travel_with_the_weights() -> None:
     copy = LabelTokens(3, 2, 4)
     copy.load_state_dict(tokens.state_dict())
     assert copy.known.tolist() == [1, 2, 0]
+
+
+def test_labels_alone_can_be_read_without_features_or_node_vectors() -> None:
+    data = csbm(num_nodes=60, num_classes=3)
+    del data.x
+    settings = ["patcher=fast", "label_tokens=true", "summary=false"]
+    data = prepare(data, Config())
+    with_vectors, without = (
+        find_model("herofilter").build(
+            data, Config().with_settings([*settings, f"node_vectors={flag}"])
+        )
+        for flag in ("true", "false")
+    )
+    assert len(with_vectors.embedding_parameters()) == len(without.embedding_parameters()) + 1
+    assert without(data).shape == (60, 3)
