@@ -28,8 +28,8 @@ def power_law_graph(
     r"""Draw a directed Chung-Lu graph with exactly ``num_edges`` edges, fast and in little memory.
 
     Both ends of an edge are drawn with the weights :math:`(i + i_0)^{-1/(\gamma - 1)}` of the ranks
-    :math:`i`, for which the draw has a closed form; :math:`i_0` keeps the largest expected degree at
-    :math:`\sqrt{2m}`. No pair of nodes has two edges, in whatever direction, and none is a
+    :math:`i`, for which the draw has a closed form; :math:`i_0` keeps the largest expected degree
+    at :math:`\sqrt{2m}`. No pair of nodes has two edges, in whatever direction, and none is a
     self-loop. Some nodes have no edges, as in real graphs. Classes are balanced, features are unit
     noise around class means, and half of the nodes are training nodes.
 
