@@ -4,9 +4,7 @@ python -m benchmarks.tables [--nodes 1000000] [--edges 5000000] [--json FILE]
 """
 
 import argparse
-import multiprocessing
 import platform
-import resource
 import sys
 import tempfile
 import time
@@ -19,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from benchmarks.child import peak_gib, run_child
 from herofilter.data import read_graph
 from herofilter.files import write_json
 
@@ -89,8 +88,10 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _in_child(work: Callable[..., Any], *arguments: Any) -> Any:
     """Run in a fresh process, so that one's peak of memory isn't the other's."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(work, arguments)
+    outcome = run_child(work, *arguments)
+    if outcome.why is not None:
+        sys.exit(f"{work.__name__}: {outcome.why}")
+    return outcome.value
 
 
 def _edges(folder: Path) -> Path:
@@ -109,9 +110,7 @@ def _with_gaps(values: Any, rng: np.random.Generator, share: float = 0.1) -> pa.
 
 
 def _peak_bytes() -> int:
-    # Linux counts in KiB, macOS in bytes
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return round(peak_gib() * 2**30)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,119 @@
+"""Seconds of inference over all nodes: HeroFilter, Fast-HeroFilter and every baseline.
+
+python -m benchmarks.inference [--graphs squirrel,chameleon,arxiv,patents] [--json] [--write]
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.child import run_child
+from benchmarks.inference_picture import inference_picture
+from benchmarks.inference_work import measure_inference, ratio, settings_of
+from herofilter import find_model, list_models
+from herofilter.files import write_json
+from herofilter.spectral.memory import free_memory
+from herofilter.training.environment import environment
+
+RESULT = Path("results/inference.json")
+GRAPHS = ("squirrel", "chameleon", "arxiv", "patents")
+FAST = "fast-herofilter"
+REPETITIONS = 5
+# seconds that one model may take on one graph, loading it included
+LIMIT = 600.0
+# of the free memory, what one model may have
+MEMORY_SHARE = 0.85
+
+
+def run_inference(
+    graphs: Sequence[str],
+    models: Sequence[str],
+    repetitions: int = REPETITIONS,
+    limit: float = LIMIT,
+) -> dict[str, Any]:
+    """Measure models on graphs, one after the other, each in a process of its own."""
+    results = {}
+    for graph in graphs:
+        rows = []
+        for model in models:
+            print(f"{graph}: {model}", file=sys.stderr, flush=True)
+            rows.append(_row(graph, model, repetitions, limit))
+        fast = next((row["seconds"] for row in rows if row["model"] == FAST), None)
+        results[graph] = [{**row, "ratio": ratio(row["seconds"], fast)} for row in rows]
+    return {
+        "command": f"python -m benchmarks.inference --graphs {','.join(graphs)}",
+        "weights": "untrained",
+        "settings": {name: settings_of(name).to_dict() for name in (FAST, "herofilter")},
+        "repetitions": repetitions,
+        "limit_seconds": limit,
+        "graphs": results,
+        "environment": environment(),
+    }
+
+
+def inference_table(graph: str, rows: Sequence[dict[str, Any]]) -> Table:
+    """Return one graph's rows as a table for a terminal, fastest first."""
+    table = Table(
+        title=f"Inference for all nodes of {graph}, untrained weights, 64 hidden channels, 2 layers"
+    )
+    for title in ("model", "seconds", "to fast-herofilter", "once before", "peak GiB", "why not"):
+        table.add_column(title, justify="left" if title in ("model", "why not") else "right")
+    for row in sorted(rows, key=lambda row: (row["why"] is not None, row["seconds"] or 0.0)):
+        if row["why"] is not None:
+            table.add_row(row["model"], *[""] * 4, row["why"])
+            continue
+        share = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
+        numbers = (f"{row['seconds']:.4g}", share, f"{row['precompute_seconds']:.3g}")
+        table.add_row(row["model"], *numbers, f"{row['peak_gib']:.2f}", "")
+    return table
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.inference")
+    parser.add_argument("--graphs", default=",".join(GRAPHS), help="these, or other datasets")
+    parser.add_argument("--models", help="names such as gcn,linkx; by default all")
+    parser.add_argument("--repetitions", type=int, default=REPETITIONS)
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for one model")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--write", action="store_true", help=f"write {RESULT} and a picture, too")
+    options = parser.parse_args(arguments)
+    names = [entry.name for entry in list_models()]
+    if options.models is not None:
+        names = [find_model(name).name for name in options.models.split(",")]
+    graphs = options.graphs.split(",")
+    result = run_inference(graphs, names, options.repetitions, options.limit)
+    if options.write:
+        write_json(RESULT, result)
+        inference_picture(result["graphs"], RESULT.with_suffix(".png"))
+    if options.json:
+        print(json.dumps(result))
+        return
+    console = Console()
+    for graph, rows in result["graphs"].items():
+        console.print(inference_table(graph, rows))
+
+
+def _row(graph: str, model: str, repetitions: int, limit: float) -> dict[str, Any]:
+    # repetitions end in time to be counted
+    outcome = run_child(
+        measure_inference,
+        graph,
+        model,
+        repetitions,
+        limit / 4,
+        limit=limit,
+        memory=int(MEMORY_SHARE * free_memory()),
+    )
+    if outcome.why is not None:
+        return {"model": model, "seconds": None, "why": outcome.why}
+    return {"model": model, **outcome.value, "why": None}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""The benchmark of inference on 34 nodes: every model has a row, and the row says what holds."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from benchmarks import inference, inference_work
+from benchmarks.child import Outcome
+from benchmarks.inference import inference_table, main, run_inference
+from benchmarks.inference_work import load_graph, measure_inference, ratio, settings_of
+from herofilter import list_models
+from herofilter.errors import ConfigError
+from tests.benchmarks.here import here
+
+MODELS = [entry.name for entry in list_models()]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The measured work changes this variable, which is its own in a process of its own."""
+    monkeypatch.setenv("HEROFILTER_CACHE", os.environ["HEROFILTER_CACHE"])
+
+
+def test_every_model_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inference, "run_child", here)
+    rows = run_inference(["karate"], MODELS, repetitions=2)["graphs"]["karate"]
+    assert [row["model"] for row in rows] == MODELS
+    assert {"herofilter", "fast-herofilter", "gcn", "linkx"} <= set(MODELS)
+    assert {row["model"]: row["why"] for row in rows if row["why"] is not None} == {}
+    for row in rows:
+        assert 0 < row["fastest"] <= row["seconds"]
+        assert row["precompute_seconds"] > 0
+        assert row["parameters"] > 0
+        assert (row["nodes"], row["repetitions"]) == (34, 2)
+    fast = next(row for row in rows if row["model"] == "fast-herofilter")
+    assert fast["ratio"] == 1
+    gcn = next(row for row in rows if row["model"] == "gcn")
+    assert gcn["ratio"] == pytest.approx(gcn["seconds"] / fast["seconds"])
+
+
+def test_all_models_are_equally_wide_and_deep() -> None:
+    for model in MODELS:
+        config = settings_of(model)
+        assert (config.model.hidden_channels, config.model.num_layers) == (64, 2)
+    assert settings_of("herofilter").patcher.patcher == "spectral"
+    assert settings_of("fast-herofilter").patcher.patcher == "auto"
+
+
+def test_a_spectrum_of_an_earlier_run_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def remember(data: Any, config: Any, model: str) -> Any:
+        seen.append(os.environ["HEROFILTER_CACHE"])
+        return inference_work_prepare(data, config, model)
+
+    inference_work_prepare = inference_work.prepare
+    monkeypatch.setattr(inference_work, "prepare", remember)
+    before = os.environ["HEROFILTER_CACHE"]
+    measure_inference("karate", "mlp", 1, 1.0)
+    # the first call only warms up
+    assert seen[0] == before
+    assert seen[1] != before
+    assert not Path(seen[1]).exists()
+
+
+def test_a_model_that_cannot_run_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(work: Any, graph: str, model: str, *rest: Any, **limits: Any) -> Outcome:
+        if model == "gat":
+            return Outcome(why="a matrix needs 3 TiB (22 GiB are free); use fewer nodes")
+        return here(work, graph, model, *rest)
+
+    monkeypatch.setattr(inference, "run_child", refuse)
+    rows = run_inference(["karate"], ["gat", "mlp"], repetitions=1)["graphs"]["karate"]
+    assert rows[0]["seconds"] is None
+    assert rows[0]["ratio"] is None
+    # without fast-herofilter there is nothing to compare with
+    assert rows[1]["ratio"] is None
+    console = Console(width=160)
+    with console.capture() as shown:
+        console.print(inference_table("karate", rows))
+    assert "a matrix needs 3 TiB (22 GiB are free); use fewer nodes" in shown.get()
+    assert "untrained weights" in shown.get()
+
+
+def test_limits_reach_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    def spy(*arguments: Any, **limits: Any) -> Outcome:
+        seen.append((arguments[1:], limits))
+        return Outcome(why="none")
+
+    monkeypatch.setattr(inference, "run_child", spy)
+    monkeypatch.setattr(inference, "free_memory", lambda: 100)
+    run_inference(["karate"], ["mlp"], repetitions=3, limit=8.0)
+    assert seen == [(("karate", "mlp", 3, 2.0), {"limit": 8.0, "memory": 85})]
+
+
+def test_the_command_writes_numbers_and_a_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(inference, "run_child", here)
+    monkeypatch.setattr(inference, "RESULT", tmp_path / "inference.json")
+    arguments = ["--graphs", "karate", "--models", "mlp,fast-herofilter", "--repetitions", "1"]
+    main([*arguments, "--json", "--write"])
+    result = json.loads(capsys.readouterr().out)
+    assert result["weights"] == "untrained"
+    assert json.loads((tmp_path / "inference.json").read_text(encoding="utf-8")) == result
+    assert (tmp_path / "inference.png").read_bytes().startswith(b"\x89PNG")
+    main(arguments)
+    assert "once before" in capsys.readouterr().out
+    with pytest.raises(ConfigError, match=r"did you mean 'mlp'\?"):
+        main(["--models", "mlpp"])
+
+
+def test_graphs_have_short_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(inference_work, "load_dataset", asked.append)
+    monkeypatch.setattr(inference_work, "power_law_graph", lambda *sizes: asked.append(sizes))
+    for name in ("squirrel", "chameleon", "arxiv", "patents", "karate"):
+        load_graph(name)
+    patents = (2_923_922, 13_975_788)
+    assert asked == ["squirrel", "chameleon", "arxiv-structure", patents, "karate"]
+
+
+def test_ratios_need_both_numbers() -> None:
+    assert ratio(3.0, 2.0) == 1.5
+    assert ratio(None, 2.0) is None
+    assert ratio(3.0, None) is None
+    assert ratio(3.0, 0.0) is None
