@@ -74,6 +74,8 @@ def run_patcher(
         "seed": seed,
         "sources": len(ours[True]["recalls"]),
         "recall": statistics.mean(ours[True]["recalls"]),
+        "ns_per_edge": ours[True]["ns_per_edge"],
+        "edges_per_source": ours[True]["edges_per_source"],
         **{f"speedup_{package}": _speedup(package, rows) for package in PACKAGES},
         **whole,
         "threads_all_nodes": THREADS,
@@ -93,7 +95,8 @@ def patcher_table(result: dict[str, Any]) -> Table:
             f"all {result['nodes']} nodes on {result['threads_all_nodes']} threads: "
             f"{result['seconds_all_nodes']:.1f} s, {result['nodes_per_second']:.0f} nodes/s, "
             f"peak {result['peak_memory_gib']:.2f} GiB, {100 * result['filled']:.2f} % of rows "
-            "that can be full are"
+            f"that can be full are, {100 * (result['certified'] or 0):.1f} % certified; "
+            f"{result['ns_per_edge']:.1f} ns per edge"
         ),
     )
     titles = ("", "tolerance", "recall", "ms per source", "ms of ranking", "sources", "slower by")

@@ -3,6 +3,7 @@
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,13 +17,13 @@ from torch_geometric.data import Data
 from benchmarks.child import peak_gib
 from benchmarks.exact import Truth, exact_truth, filled_share, top_members
 from benchmarks.peers import PEERS, Peer
-from benchmarks.timing import repeated
 from herofilter import FastPatcher, load_dataset
+from herofilter.patchers.relations import Found
 from herofilter.spectral.adjacency import adjacency
 
-# a patcher that counts its work has this attribute at its patches
-EDGES_WALKED = "edges_walked"
-_MOST_ROWS = 40_000
+# what a row may take until it is certified, in edges
+REFINE = 10_000
+_TIMED_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,9 @@ class Task:
 
     def patcher(self) -> FastPatcher:
         """Return the patcher that is measured."""
-        return FastPatcher(patch_size=self.patch_size, c=self.c, self_loops=self.loops)
+        return FastPatcher(
+            patch_size=self.patch_size, c=self.c, self_loops=self.loops, refine=REFINE
+        )
 
     def matrix(self, data: Data) -> sp.csr_array:
         """Return the adjacency that the patcher walks on."""
@@ -80,19 +83,22 @@ def measure_ours(task: Task) -> dict[str, Any]:
     truth = exact_truth(matrix, sources.numpy(), task.patch_size, task.c)
     np.savez(task.truth_path, **vars(truth))
     _say(f"the patcher, {_form(task)}")
-    index = patcher(data, sources).index.numpy()
-    # the best of three both times: what disturbs a difference of medians would count double
-    setup = min(repeated(partial(patcher, data, sources[:0]), 3))
-    # the same sources over and over, until the work outweighs making the matrix
-    rounds, work = max(1, 500 // sources.numel()), 0.0
-    while work <= 2 * setup and rounds * sources.numel() < _MOST_ROWS:
-        rounds *= 4
-        work = min(repeated(partial(patcher, data, sources.repeat(rounds)), 3, 10.0)) - setup
+    started = time.perf_counter()
+    prepared = patcher.prepare(data)
+    setup = time.perf_counter() - started
+    patches = prepared(sources)
+    ((_, width, relation),) = prepared.parts
+    # many different sources: a few, over and over, would stay in the cache
+    many = replace(task, num_sources=_TIMED_ROWS).sources(n)
+    runs = [_timed(partial(relation.top, many, width)) for _ in range(3)]
+    seconds, found = min(runs, key=lambda run: run[0])
     return {
         "name": "herofilter",
         "tolerance": patcher.tolerance,
-        "recalls": [truth.recall(row, chosen) for row, chosen in enumerate(index)],
-        "seconds_per_source": max(work, 0.0) / (rounds * sources.numel()),
+        "recalls": [truth.recall(row, chosen) for row, chosen in enumerate(patches.index.numpy())],
+        "seconds_per_source": seconds / many.size,
+        "ns_per_edge": 1e9 * seconds / max(found.edges, 1),
+        "edges_per_source": found.edges / many.size,
         "setup_seconds": setup,
         "nodes": n,
         "entries": int(matrix.nnz),
@@ -135,13 +141,12 @@ def measure_whole(task: Task, threads: int) -> dict[str, Any]:
     patches = patcher(data)
     seconds = time.perf_counter() - started
     peak = peak_gib()
-    walked = getattr(patches, EDGES_WALKED, None)
     return {
         "seconds_all_nodes": seconds,
         "nodes_per_second": n / seconds,
-        "ns_per_edge": None if walked is None else 1e9 * seconds * threads / walked,
         "peak_memory_gib": peak,
         "filled": filled_share(task.matrix(data), patches.index.numpy()),
+        "certified": None if patches.certified is None else float(patches.certified.float().mean()),
     }
 
 
@@ -174,6 +179,12 @@ def _measure_at(
         "ranking_seconds_per_source": ranking / len(recalls),
         "sources": len(recalls),
     }
+
+
+def _timed(work: Callable[[], Found]) -> tuple[float, Found]:
+    started = time.perf_counter()
+    found = work()
+    return time.perf_counter() - started, found
 
 
 def without_loops(task: Task, most: int) -> Task:
