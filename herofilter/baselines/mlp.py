@@ -27,6 +27,8 @@ class MLP(NodeClassifier):
         - output: ``[b, out_channels]``
     """
 
+    by_rows = True
+
     def __init__(
         self,
         in_channels: int,
@@ -59,6 +61,7 @@ class MLP(NodeClassifier):
     needs="nothing but the features",
     scales=True,
     batches=True,
+    by_rows=True,
 )
 def build_mlp(data: Data, config: Config) -> MLP:
     """Build an MLP for a graph."""

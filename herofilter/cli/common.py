@@ -18,7 +18,9 @@ app = typer.Typer(
 bench = typer.Typer(help="Benchmarks: compare models on many graphs.", no_args_is_help=True)
 app.add_typer(bench, name="bench")
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Graph = Annotated[str, typer.Argument(help="A dataset's name, or the path of an .npz graph.")]
+Graph = Annotated[
+    str, typer.Argument(help="A dataset's name, or the path of an .npz graph or a graph folder.")
+]
 
 
 def parse_splits(text: str, available: int) -> list[int]:

@@ -1,5 +1,6 @@
-"""The commands list and info."""
+"""The commands list, info and pack."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -66,3 +67,38 @@ def info(graph: Graph, as_json: Json = False) -> None:
         print_json(card.to_dict())
     else:
         Console().print(card_table(card))
+
+
+@app.command(epilog="Example: herofilter pack snap-patents --out patents --half")
+def pack(
+    graph: Graph,
+    out: Annotated[Path | None, typer.Option(help="Folder to write.")] = None,
+    half: Annotated[
+        bool, typer.Option("--half", help="Keep features in half precision, three digits.")
+    ] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Write nothing; check every byte of a graph folder.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a graph as a folder whose features are read from disk, row by row."""
+    from herofilter.data import save_graph_folder, verify_graph_folder
+    from herofilter.errors import ConfigError
+    from herofilter.report.console import rows_progress
+
+    if verify:
+        verify_graph_folder(graph)
+        result, line = {"folder": graph, "whole": True}, f"every byte is as written: {graph}"
+    else:
+        if out is None:
+            raise ConfigError("the folder to write must be given (got none); give --out FOLDER")
+        data = herofilter.load_dataset(graph, split=None)
+        with rows_progress("writing") as on_rows:
+            save_graph_folder(data, out, half, on_rows)
+        size = sum(file.stat().st_size for file in out.iterdir())
+        result = {"out": str(out), "nodes": int(data.num_nodes), "bytes": size}
+        line = f"{data.num_nodes} nodes, {size / 2**20:.1f} MiB: {out}"
+    if as_json:
+        print_json(result)
+    else:
+        Console().print(line, highlight=False, markup=False, soft_wrap=True)

@@ -59,9 +59,10 @@ def fit(
     from herofilter.analysis import data_card
     from herofilter.data import read_graph
     from herofilter.data.predictions import write_predictions
-    from herofilter.report.console import card_table, fit_progress, fit_table
+    from herofilter.report.console import card_table, fit_progress, fit_table, rows_progress
     from herofilter.training.fitting import fit_graph
     from herofilter.training.model_folder import check_target
+    from herofilter.training.predicting import predict_tables
     from herofilter.training.tuning import parse_budget
 
     seconds = parse_budget(budget)
@@ -88,8 +89,11 @@ def fit(
         fitted = fit_graph(own, seconds, tuple(fixed), seed, show, trials, model)
     saved = fitted.saved
     saved.save(out)
-    probabilities = saved.predict_proba(saved.training_graph().data)
-    write_predictions(out / "predictions.csv", own.ids, saved.classes, probabilities)
+    predicted = predict_tables(saved)
+    with rows_progress("predicting") as on_rows:
+        write_predictions(
+            out / "predictions.csv", own.ids, saved.classes, predicted.chunks(), on_rows
+        )
     if as_json:
         print_json({**saved.metrics, "said": list(fitted.said), "notes": list(own.notes)})
         return
@@ -117,6 +121,7 @@ def predict(
 ) -> None:
     """Predict the nodes of the training graph, of the same graph grown, or of a new one."""
     from herofilter.data.predictions import write_predictions
+    from herofilter.report.console import rows_progress
     from herofilter.training.model_folder import SavedModel
     from herofilter.training.predicting import predict_tables
 
@@ -124,7 +129,8 @@ def predict(
     predicted = predict_tables(
         saved, edges, nodes, id_column=id_column, source=source, target=target, weight=weight
     )
-    write_predictions(out, predicted.ids, saved.classes, predicted.probabilities)
+    with rows_progress("predicting") as on_rows:
+        write_predictions(out, predicted.ids, saved.classes, predicted.chunks(), on_rows)
     result = {"out": str(out), "nodes": len(predicted.ids), "notes": list(predicted.notes)}
     if as_json:
         print_json(result)

@@ -111,7 +111,7 @@ def node_tensor(nodes: Any, num_nodes: int) -> Tensor:
 
 
 def _equal(one: Tensor | None, other: Tensor | None) -> bool:
-    if one is None or other is None:
+    if one is None or other is None or one is other:
         return one is other
     if one.layout != other.layout or one.shape != other.shape:
         return False

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from herofilter.data.disk_features import DiskFeatures
 from herofilter.errors import GraphError
 
 MASKS = ("train_mask", "val_mask", "test_mask")
@@ -21,11 +22,17 @@ def check_graph(data: Data, *, split_required: bool = False) -> None:
         >>> from herofilter.data import csbm, select_split
         >>> check_graph(select_split(csbm(num_nodes=100), 0), split_required=True)
     """
-    num_nodes = _check_size(data)
-    _check_edges(data, num_nodes)
+    num_nodes = check_edges(data)
     _check_features(data.x, num_nodes)
     _check_labels(data.y, num_nodes)
     _check_masks(data, num_nodes, split_required)
+
+
+def check_edges(data: Data) -> int:
+    """Return the number of nodes; raise a :class:`GraphError` unless the edges fit them."""
+    num_nodes = _check_size(data)
+    _check_edges(data, num_nodes)
+    return num_nodes
 
 
 def _check_size(data: Data) -> int:
@@ -88,6 +95,9 @@ def _check_features(x: Tensor | None, num_nodes: int) -> None:
         raise GraphError(
             f"x must be of a floating-point type (got {x.dtype}); convert it with .float()"
         )
+    if isinstance(x, DiskFeatures):
+        # checked when they were written
+        return
     values = x if x.layout == torch.strided else x.values()
     bad = int((~torch.isfinite(values)).sum())
     if bad:

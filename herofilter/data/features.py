@@ -8,6 +8,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import degree
 
+# features with fewer entries than this share are kept in compressed rows
+SPARSE_BELOW = 0.3
+
 
 def density(x: Tensor) -> float:
     """Return the share of entries of ``x`` that aren't zero; ``x`` is dense or CSR."""

@@ -1,7 +1,8 @@
 """Predictions out: one row per node, by the user's own ids."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -9,22 +10,30 @@ import pyarrow.csv
 import pyarrow.parquet
 from torch import Tensor
 
+from herofilter.errors import GraphError
 from herofilter.files import atomic_path
+
+_ROWS = 65536
 
 
 def write_predictions(
     path: str | Path,
     ids: pa.Array,
     classes: Sequence[str | int | bool],
-    probabilities: Tensor,
+    probabilities: Tensor | Iterable[Tensor],
+    on_rows: Callable[[int, int], None] | None = None,
 ) -> None:
     """Write ``id, prediction`` and one probability per class, atomically.
 
     The columns of probabilities are called after the classes. A name that ends in ``.parquet``
-    gives Parquet, any other CSV.
+    gives Parquet, any other CSV. Probabilities may come in parts, of which one is held at a time.
 
-    Shapes:
-        - ids: ``[b]``; probabilities: ``[b, C]``
+    Args:
+        path: the file.
+        ids: ``[b]``.
+        classes: what class 0, 1, … is called.
+        probabilities: ``[b, C]``, or some rows after the other.
+        on_rows: called with the rows that are written and their number.
 
     Example:
         >>> import tempfile, torch
@@ -35,22 +44,25 @@ def write_predictions(
         ...     print(path.read_text().split())
         ['id,prediction,no,yes', 'a,yes,0.25,0.75']
     """
-    table = predictions_table(ids, classes, probabilities)
-    path = Path(path)
+    parts = [probabilities] if isinstance(probabilities, Tensor) else probabilities
+    path, done, writer = Path(path), 0, None
     with atomic_path(path) as scratch:
-        if path.suffix == ".parquet":
-            pyarrow.parquet.write_table(table, scratch)
-        else:
-            _write_csv(table, scratch)
-
-
-def _write_csv(table: pa.Table, path: Path) -> None:
-    try:
-        # plain cells as other tools write them; pyarrow would quote all text otherwise
-        plain = pyarrow.csv.WriteOptions(quoting_style="none", quoting_header="none")
-        pyarrow.csv.write_csv(table, path, plain)
-    except pa.ArrowInvalid:
-        pyarrow.csv.write_csv(table, path)
+        try:
+            for part in parts:
+                table = predictions_table(ids.slice(done, len(part)), classes, part)
+                if writer is None:
+                    writer = _writer(scratch, path.suffix, ids, classes, table.schema)
+                writer.write_table(table)
+                done += len(part)
+                if on_rows is not None:
+                    on_rows(done, len(ids))
+        finally:
+            if writer is not None:
+                writer.close()
+        if done != len(ids) or writer is None:
+            raise GraphError(
+                f"there must be a row of probabilities for each of {len(ids)} ids (got {done} rows)"
+            )
 
 
 def predictions_table(
@@ -64,6 +76,33 @@ def predictions_table(
     # a class may be called id
     titles = ["id", "prediction", *(_title(name) for name in classes)]
     return pa.Table.from_arrays(columns, names=titles)
+
+
+def _writer(
+    path: Path, suffix: str, ids: pa.Array, classes: Sequence[str | int | bool], schema: pa.Schema
+) -> Any:
+    if suffix == ".parquet":
+        return pyarrow.parquet.ParquetWriter(path, schema)
+    # plain cells as other tools write them; pyarrow would quote all text otherwise
+    options = pyarrow.csv.WriteOptions(quoting_style="none", quoting_header="none")
+    if not _plain(ids, classes, options):
+        options = pyarrow.csv.WriteOptions()
+    return pyarrow.csv.CSVWriter(path, schema, write_options=options)
+
+
+def _plain(
+    ids: pa.Array, classes: Sequence[str | int | bool], options: pyarrow.csv.WriteOptions
+) -> bool:
+    """Return whether ids, classes and titles need no quotes in CSV: all is quoted, or nothing."""
+    titles = pa.array([_title(name) for name in classes])
+    pieces = (ids.slice(first, _ROWS) for first in range(0, len(ids), _ROWS))
+    try:
+        for cells in (pa.array(list(classes)), titles, *pieces):
+            table = pa.Table.from_arrays([cells], names=["id"])
+            pyarrow.csv.write_csv(table, pa.BufferOutputStream(), options)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _title(name: str | int | bool) -> str:

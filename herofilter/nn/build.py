@@ -150,6 +150,7 @@ def _filters(
     scales=True,
     directed=True,
     batches=True,
+    by_rows=True,
 )
 def build_herofilter(data: Data, config: Config, nodes: Tensor | None = None) -> NodeClassifier:
     """Build HeroFilter with the patcher that ``config`` names, for ``nodes`` or for all."""
@@ -171,6 +172,7 @@ def build_herofilter(data: Data, config: Config, nodes: Tensor | None = None) ->
     scales=True,
     directed=True,
     batches=True,
+    by_rows=True,
 )
 def build_fast_herofilter(data: Data, config: Config) -> NodeClassifier:
     """Build HeroFilter on personalised-PageRank patches."""

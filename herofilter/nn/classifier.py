@@ -1,10 +1,23 @@
 """The contract that every model keeps."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
+
+from herofilter.data import DiskFeatures
+
+LARGEST_BATCH = 65536
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some nodes of a graph; a model adds what it has read for them ahead of time."""
+
+    data: Data
+    nodes: Tensor | None
 
 
 class NodeClassifier(nn.Module, ABC):
@@ -13,11 +26,13 @@ class NodeClassifier(nn.Module, ABC):
     The trainer asks nothing more of a model than these methods; a model without a
     learned filter or patches overrides only the first two. ``feature_scaling`` is how the
     features that it was trained on were scaled; ``whole_graph`` says that a step costs all nodes,
-    however few of them are asked for, so that the trainer asks for all at once.
+    however few of them are asked for, so that the trainer asks for all at once; ``by_rows`` that
+    it reads features through :func:`select` alone, so that they may stay on disk.
     """
 
     feature_scaling: str = "none"
     whole_graph: bool = False
+    by_rows: bool = False
 
     @abstractmethod
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
@@ -26,6 +41,27 @@ class NodeClassifier(nn.Module, ABC):
     @abstractmethod
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
+
+    @property
+    def reads_ahead(self) -> bool:
+        """Whether :meth:`gather` may run in another thread while an earlier batch is trained."""
+        return False
+
+    def gather(self, data: Data, nodes: Tensor | None) -> Batch:
+        """Read what :meth:`classify` needs for ``nodes``: nothing by default.
+
+        Where ``reads_ahead`` is true it must neither draw random numbers nor look at weights.
+        """
+        return Batch(data, nodes)
+
+    def classify(self, batch: Batch) -> Tensor:
+        """Return logits ``[b, C]`` of what :meth:`gather` gave."""
+        logits: Tensor = self(batch.data, batch.nodes)
+        return logits
+
+    def largest_batch(self, data: Data) -> int:
+        """Return how many nodes fit into memory at once when nothing is kept for a way back."""
+        return LARGEST_BATCH
 
     def filter_parameters(self) -> list[nn.Parameter]:
         """Return the parameters that have the filter's own learning rate."""
@@ -56,7 +92,9 @@ class NodeClassifier(nn.Module, ABC):
 
 
 def select(values: Tensor, nodes: Tensor | None) -> Tensor:
-    """Return the rows ``nodes`` of ``values``, a dense or a sparse matrix."""
+    """Return the rows ``nodes`` of ``values``, a dense or a sparse matrix, perhaps on disk."""
+    if isinstance(values, DiskFeatures):
+        return values.rows(torch.arange(values.size(0)) if nodes is None else nodes)
     if nodes is None:
         return values
     if values.layout == torch.sparse_csr:

@@ -1,6 +1,6 @@
 """Tokens of many patches, chunk by chunk, from one table of hidden vectors."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -8,22 +8,26 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 
-def gather_chunks(hidden: Tensor, indices: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Return the tokens ``hidden[index]`` of each chunk, patch positions first.
+def gather_chunks(hidden: Tensor, indices: Sequence[Tensor]) -> Iterator[Tensor]:
+    """Yield the tokens ``hidden[index]`` of each chunk, patch positions first.
 
     On the way back all chunks add to one gradient; indexing chunk by chunk would fill one of the
-    size of ``hidden`` for each of them.
+    size of ``hidden`` for each of them. Where there is no way back, a chunk is gathered when it is
+    asked for, and no two are held at once.
 
     Shapes:
         - hidden: ``[n, h]``; each index: ``[b, p]``
         - each output: ``[p, b, h]``
 
     Example:
-        >>> gather_chunks(torch.eye(3), [torch.tensor([[2, 0]])])[0].argmax(-1).tolist()
+        >>> next(gather_chunks(torch.eye(3), [torch.tensor([[2, 0]])])).argmax(-1).tolist()
         [[2], [0]]
     """
-    chunks: tuple[Tensor, ...] = _Gather.apply(hidden, *indices)  # type: ignore[no-untyped-call]
-    return chunks
+    if torch.is_grad_enabled() and hidden.requires_grad:
+        yield from _Gather.apply(hidden, *indices)  # type: ignore[no-untyped-call]
+        return
+    for index in indices:
+        yield hidden[index.t()]
 
 
 class _Gather(torch.autograd.Function):

@@ -1,14 +1,16 @@
 """The model: patches in, raw logits out."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from herofilter.data import DiskFeatures
 from herofilter.errors import GraphError, check_choice
 from herofilter.nn.aggregation import Aggregation
-from herofilter.nn.classifier import NodeClassifier
+from herofilter.nn.classifier import LARGEST_BATCH, Batch, NodeClassifier, select
 from herofilter.nn.gather import gather_chunks
 from herofilter.nn.head import Head
 from herofilter.nn.labels import LabelTokens
@@ -19,6 +21,28 @@ from herofilter.settings import SCORE_NORMS, ModelConfig
 from herofilter.spectral import check_memory
 
 _CHUNK_BYTES = 2**21
+# what a batch without a way back may take, when features are in memory and on disk
+_BATCH_BYTES, _DISK_BATCH_BYTES = 2**29, 2**28
+_SMALLEST_BATCH = 256
+
+
+@dataclass(frozen=True, eq=False)
+class PatchBatch(Batch):
+    """Nodes with their patches and the features of all nodes in them.
+
+    Args:
+        data: the graph.
+        nodes: ``[b]``, or None for all.
+        patches: of the nodes.
+        needed: the nodes that occur in the patches, each once; None for all nodes.
+        index: ``[b, p]``, where in ``needed`` a member stands.
+        x: features of the needed nodes.
+    """
+
+    patches: Patches
+    needed: Tensor | None
+    index: Tensor
+    x: Tensor
 
 
 class HeroFilter(NodeClassifier):
@@ -54,6 +78,8 @@ class HeroFilter(NodeClassifier):
         >>> model(data).shape
         torch.Size([100, 3])
     """
+
+    by_rows = True
 
     def __init__(
         self,
@@ -153,29 +179,48 @@ class HeroFilter(NodeClassifier):
             return patches
         return self.patcher if nodes is None else self.patcher.take(nodes)
 
+    @property
+    def reads_ahead(self) -> bool:
+        """True unless a learned filter scores the patches."""
+        return not isinstance(self.patcher, SpectralPatcher)
+
+    def gather(self, data: Data, nodes: Tensor | None) -> PatchBatch:
+        """Look up the patches of ``nodes`` and read the features of all nodes in them."""
+        self.check_same_graph(data)
+        patches = self.patches(nodes)
+        # padding may point anywhere: its score is zero
+        index = patches.index.clamp(min=0)
+        needed = None
+        if index.numel() < data.x.size(0) and self.summariser is None:
+            needed, index = torch.unique(index, return_inverse=True)
+        return PatchBatch(data, nodes, patches, needed, index, select(data.x, needed))
+
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
-        return torch.cat([self.mix(tokens) for tokens in self.token_chunks(data, nodes)])
+        return self.classify(self.gather(data, nodes))
+
+    def classify(self, batch: Batch) -> Tensor:
+        """Return logits of a batch."""
+        return torch.cat([self.mix(tokens) for tokens in self._batch_chunks(batch)])
 
     def token_chunks(self, data: Data, nodes: Tensor | None = None) -> Iterator[Tensor]:
         """Yield the tokens of ``nodes``, some nodes at a time: ``[p', b, h]`` each.
 
         Positions of the patch come first, then one per summary.
         """
-        self.check_same_graph(data)
-        patches = self.patches(nodes)
+        yield from self._batch_chunks(self.gather(data, nodes))
+
+    def _batch_chunks(self, batch: Batch) -> Iterator[Tensor]:
+        if not isinstance(batch, PatchBatch):
+            batch = self.gather(batch.data, batch.nodes)
+        patches = batch.patches
         if self.stem is None and torch.is_grad_enabled():
-            self._check_memory(patches.index.numel(), data.num_features)
-        # padding may point anywhere: its score is zero
-        index = patches.index.clamp(min=0)
-        needed = None
-        if index.numel() < data.x.size(0) and self.summariser is None:
-            needed, index = torch.unique(index, return_inverse=True)
-        hidden = self.hidden(data.x, needed)
+            self._check_memory(patches.index.numel(), self.in_channels)
+        hidden = self._hidden(batch.x, batch.needed)
         scale = normalise_scores(patches, self.config.score_norm)
         summariser = self.summariser
-        summary = None if summariser is None else summariser.summarise(hidden, nodes)
+        summary = None if summariser is None else summariser.summarise(hidden, batch.nodes)
         shown = None if self.labels is None else self.labels.look_up(patches.index, patches.nodes)
-        indices, scales = (torch.split(part, self.chunk_size) for part in (index, scale))
+        indices, scales = (torch.split(part, self.chunk_size) for part in (batch.index, scale))
         # split, and not slices: their way back would fill a whole tensor for each chunk
         summaries = (
             [None] * len(scales) if summary is None else torch.split(summary, self.chunk_size, 1)
@@ -185,13 +230,34 @@ class HeroFilter(NodeClassifier):
         for part in parts:
             yield self.join_tokens(*part)
 
+    def largest_batch(self, data: Data) -> int:
+        """Return how many nodes at once touch no more than 512 MiB of features and tokens.
+
+        Of features on disk they touch no more than half of that.
+        """
+        x, members = data.x, self.patcher.patch_size
+        size, most = _bytes(x), _BATCH_BYTES
+        if isinstance(x, DiskFeatures):
+            size, most = x.num_bytes, _DISK_BATCH_BYTES
+        # rows of features at work and read ahead; of hidden ones before and after the activation
+        row = 2 * (size // max(1, x.size(0))) + 12 * self.token_channels
+        count = min(LARGEST_BATCH, int(x.size(0)))
+        while count > _SMALLEST_BATCH:
+            # an entry of a patch takes some forty bytes: itself, its place, its rank, its score
+            if row * min(count * members, x.size(0)) + 40 * count * members <= most:
+                break
+            count //= 2
+        # a graph that fits at once is never cut
+        return LARGEST_BATCH if count == x.size(0) else count
+
     def hidden(self, x: Tensor, nodes: Tensor | None = None) -> Tensor:
         """Return the vectors of ``nodes`` (all when None) before patches gather them."""
+        return self._hidden(select(x, nodes), nodes)
+
+    def _hidden(self, rows: Tensor, nodes: Tensor | None) -> Tensor:
         if self.stem is None:
-            dense = x.to_dense() if x.layout == torch.sparse_csr else x
-            return dense if nodes is None else dense[nodes]
-        hidden: Tensor = self.stem(x, nodes)
-        return hidden
+            return rows.to_dense() if rows.layout == torch.sparse_csr else rows
+        return self.stem.from_rows(rows, nodes)
 
     def join_tokens(
         self, members: Tensor, scale: Tensor, labels: Tensor | None, summary: Tensor | None
@@ -231,6 +297,10 @@ class HeroFilter(NodeClassifier):
             f"training on raw features of {num_tokens} tokens",
             "set batch_size, a smaller patch_size, or stem=true",
         )
+
+
+def _bytes(x: Tensor) -> int:
+    return 12 * x.values().numel() if x.layout == torch.sparse_csr else 4 * x.numel()
 
 
 def normalise_scores(patches: Patches, kind: str) -> Tensor:

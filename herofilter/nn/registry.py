@@ -29,6 +29,8 @@ class ModelEntry:
         batches: whether a mini-batch costs no more than its own nodes; the others pass over the
             whole graph at every step.
         options: settings that only this model reads, each with the values worth a search.
+        by_rows: whether it reads only the rows of features that a mini-batch needs, so that
+            they may stay on disk.
     """
 
     name: str
@@ -39,6 +41,7 @@ class ModelEntry:
     build: Builder
     batches: bool = False
     options: Mapping[str, tuple[Option, ...]] = field(default_factory=dict)
+    by_rows: bool = False
 
 
 _MODELS: dict[str, ModelEntry] = {}
@@ -53,6 +56,7 @@ def register_model(
     directed: bool = False,
     batches: bool = False,
     options: Mapping[str, tuple[Option, ...]] | None = None,
+    by_rows: bool = False,
 ) -> Callable[[AnyBuilder], AnyBuilder]:
     """Register the decorated builder under ``name``; the contract tests pick it up."""
 
@@ -60,7 +64,7 @@ def register_model(
         if name in _MODELS:
             raise ConfigError(f"a model name must be new (got {name!r}, which is registered)")
         _MODELS[name] = ModelEntry(
-            name, paper, needs, scales, directed, build, batches, dict(options or {})
+            name, paper, needs, scales, directed, build, batches, dict(options or {}), by_rows
         )
         return build
 

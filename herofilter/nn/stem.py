@@ -82,7 +82,11 @@ class Stem(nn.Module):
             nn.init.normal_(self.embedding.weight, std=0.1)
 
     def forward(self, x: Tensor, nodes: Tensor | None = None) -> Tensor:
-        hidden: Tensor = self.linear(self.input_dropout(select(x, nodes)))
+        return self.from_rows(select(x, nodes), nodes)
+
+    def from_rows(self, rows: Tensor, nodes: Tensor | None = None) -> Tensor:
+        """Return the tokens of ``nodes``, whose features ``rows`` have been read already."""
+        hidden: Tensor = self.linear(self.input_dropout(rows))
         if self.embedding is not None:
             hidden = hidden + select(self.embedding.weight, nodes)
         out: Tensor = self.dropout(hidden.relu())

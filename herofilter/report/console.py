@@ -91,6 +91,18 @@ def fit_progress(budget: float) -> Iterator[Callable[[str, TuneProgress], None]]
         yield show
 
 
+@contextmanager
+def rows_progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar for rows that are written; yields what takes how many of how many are done."""
+    with progress_bar() as progress:
+        task = progress.add_task(what, total=1)
+
+        def show(done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total)
+
+        yield show
+
+
 def percent(entry: dict[str, Any]) -> str:
     """Return ``mean ± std`` of an accuracy in percent."""
     return f"{100 * entry['mean']:.1f} ± {100 * entry['std']:.1f}"

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.data.checks import MASKS
+from herofilter.data.disk_features import DENSE, SPARSE, DiskFeatures
 from herofilter.data.encoder import FeatureEncoder
 from herofilter.data.features import csr_tensor
 from herofilter.data.own import OwnGraph
@@ -23,7 +24,10 @@ def write_own(folder: Path, own: OwnGraph) -> None:
     """Write a graph and its ids into a folder."""
     data = own.data
     tensors = {name: data.get(name) for name in _KEPT}
-    if data.x is not None and data.x.layout == torch.sparse_csr:
+    if isinstance(data.x, DiskFeatures):
+        # copied from file to file, never held as a whole
+        tensors |= dict(zip(SPARSE if data.x.sparse else DENSE, data.x.parts, strict=True))
+    elif data.x is not None and data.x.layout == torch.sparse_csr:
         tensors |= {
             "x_crow": data.x.crow_indices(),
             "x_col": data.x.col_indices(),
@@ -62,4 +66,5 @@ def read_own(
 def _features(tensors: Mapping[str, Tensor], shape: tuple[int, int]) -> Tensor | None:
     if "x_crow" not in tensors:
         return tensors.get("x")
-    return csr_tensor(tensors["x_crow"], tensors["x_col"], tensors["x_value"], shape)
+    crow, col, value = (tensors[name] for name in SPARSE)
+    return csr_tensor(crow.long(), col.long(), value, shape)

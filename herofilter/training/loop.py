@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,7 @@ from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.dropout import set_generator
 from herofilter.settings import TrainConfig
 from herofilter.threads import is_small, one_thread
+from herofilter.training.ahead import logit_chunks, read_ahead
 from herofilter.training.metrics import Score, class_weights, full_score, score
 from herofilter.training.prepare import prepare_features
 from herofilter.training.seeding import seeded
@@ -83,7 +85,7 @@ def train(
     config = config or TrainConfig()
     check_graph(data, split_required=True)
     model.feature_scaling = config.feature_scaling
-    data = prepare_features(data, config.feature_scaling)
+    data = prepare_features(data, config.feature_scaling, model.by_rows)
     model.show_labels(data.y.masked_fill(~data.train_mask, -1))
     started = time.perf_counter()
     stopping = EarlyStopping(config.monitor, config.patience)
@@ -127,10 +129,26 @@ def train(
 
 def predict_logits(model: NodeClassifier, data: Data, nodes: Tensor | None = None) -> Tensor:
     """Return logits of ``nodes`` (all when None), with features treated as in training."""
+    return torch.cat(list(stream_logits(model, data, nodes)))
+
+
+def stream_logits(
+    model: NodeClassifier, data: Data, nodes: Tensor | None = None
+) -> Iterator[Tensor]:
+    """Yield what :func:`predict_logits` returns, some nodes at a time."""
     if nodes is None:
         nodes = torch.arange(int(data.num_nodes or 0))
-    with one_thread(is_small(int(data.num_nodes or 0))):
-        return _logits(model, prepare_features(data, model.feature_scaling), nodes)
+    small = is_small(int(data.num_nodes or 0))
+    with one_thread(small):
+        prepared = prepare_features(data, model.feature_scaling, model.by_rows)
+    with closing(logit_chunks(model, prepared, nodes, EVAL_BATCH)) as chunks:
+        while True:
+            # not around the yield: the caller has threads of his own
+            with one_thread(small):
+                logits = next(chunks, None)
+            if logits is None:
+                return
+            yield logits
 
 
 def evaluate(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:
@@ -138,11 +156,8 @@ def evaluate(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:
     return score(predict_logits(model, data, nodes), data.y[nodes])
 
 
-@torch.no_grad()
 def _logits(model: NodeClassifier, data: Data, nodes: Tensor) -> Tensor:
-    model.eval()
-    size = max(nodes.numel(), 1) if model.whole_graph else EVAL_BATCH
-    return torch.cat([model(data, batch) for batch in torch.split(nodes, size)])
+    return torch.cat(list(logit_chunks(model, data, nodes, EVAL_BATCH)))
 
 
 def _score(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:
@@ -164,21 +179,24 @@ def _epochs(
             model.refresh()
         model.train()
         total = 0.0
-        for nodes in _batches(train_nodes, batch_size, generator):
-            optimizer.zero_grad()
-            logits = model(data, nodes)
-            weight = None
-            if config.class_weights:
-                weight = class_weights(data.y[train_nodes], logits.size(1))
-            loss = cross_entropy(
-                logits, data.y[nodes], weight=weight, label_smoothing=config.label_smoothing
-            )
-            auxiliary = model.auxiliary_loss()
-            if auxiliary is not None:
-                loss = loss + auxiliary
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            total += float(loss.detach()) * nodes.numel()
+        parts = _batches(train_nodes, batch_size, generator)
+        with closing(read_ahead(model, data, parts)) as batches:
+            for batch in batches:
+                optimizer.zero_grad()
+                logits = model.classify(batch)
+                weight = None
+                if config.class_weights:
+                    weight = class_weights(data.y[train_nodes], logits.size(1))
+                y = data.y[batch.nodes]
+                loss = cross_entropy(
+                    logits, y, weight=weight, label_smoothing=config.label_smoothing
+                )
+                auxiliary = model.auxiliary_loss()
+                if auxiliary is not None:
+                    loss = loss + auxiliary
+                loss.backward()  # type: ignore[no-untyped-call]
+                optimizer.step()
+                total += float(loss.detach()) * y.numel()
         if total != total:
             raise RunError(
                 f"the training loss must be a number (got nan in epoch {number}); "

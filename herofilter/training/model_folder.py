@@ -2,6 +2,7 @@
 
 import copy
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from herofilter.nn import NodeClassifier, find_model
 from herofilter.nn.build import build_herofilter
 from herofilter.training.environment import environment
 from herofilter.training.graph_file import GRAPH, read_own, write_own
-from herofilter.training.loop import predict_logits
+from herofilter.training.loop import stream_logits
 from herofilter.training.prepare import prepare
 from herofilter.training.sealed_folder import check_target, open_sealed, sealed_folder
 from herofilter.training.seeding import seeded
@@ -132,16 +133,22 @@ class SavedModel:
         self, network: NodeClassifier, prepared: Data, nodes: Tensor | None = None
     ) -> Tensor:
         """Return calibrated probabilities from a network that is already there."""
+        if nodes is not None and not nodes.numel():
+            return torch.zeros(0, len(self.classes), dtype=torch.float64)
+        return torch.cat(list(self.stream(network, prepared, nodes)))
+
+    def stream(
+        self, network: NodeClassifier, prepared: Data, nodes: Tensor | None = None
+    ) -> Iterator[Tensor]:
+        """Yield calibrated probabilities of ``nodes`` in order, some nodes at a time."""
         n = int(prepared.num_nodes or 0)
         if nodes is not None and nodes.numel() and not 0 <= int(nodes.min()) <= nodes.max() < n:
             raise GraphError(
                 f"nodes must be between 0 and {n - 1} "
                 f"(got {int(nodes.min())} to {int(nodes.max())})"
             )
-        if nodes is not None and not nodes.numel():
-            return torch.zeros(0, len(self.classes), dtype=torch.float64)
-        logits = predict_logits(network, prepared, nodes)
-        return torch.softmax(logits.double() / self.temperature, dim=1)
+        for logits in stream_logits(network, prepared, nodes):
+            yield torch.softmax(logits.double() / self.temperature, dim=1)
 
     def save(self, folder: str | Path) -> None:
         """Write the model into a folder, as a whole or not at all; no file is a pickle.

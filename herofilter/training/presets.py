@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from herofilter.config import Config, paper_config
+from herofilter.data import is_own_graph
 from herofilter.errors import ConfigError, HeroFilterError, did_you_mean
 from herofilter.files import write_text
 from herofilter.nn import find_model
@@ -16,13 +17,15 @@ GENERAL = ("default", "paper")
 
 
 def graph_name(graph: str) -> str:
-    """Return a graph's name for the record: the stem of an .npz path, else the name itself.
+    """Return a graph's name for the record: that of a file or folder, else the name itself.
 
     Example:
         >>> graph_name("data/mine.npz"), graph_name("texas")
         ('mine', 'texas')
     """
-    return Path(graph).stem if graph.endswith(".npz") else graph
+    if graph.endswith(".npz"):
+        return Path(graph).stem
+    return Path(graph).resolve().name if is_own_graph(graph) else graph
 
 
 def preset_config(graph: str, preset: str) -> tuple[str | None, Config]:
@@ -82,7 +85,7 @@ def choose_run(
         >>> choose_run("mine.npz")[0], choose_run("mine.npz", settled=True)[0]
         ('auto', 'herofilter')
     """
-    own = graph.endswith(".npz") and not settled
+    own = is_own_graph(graph) and not settled
     if model is None and preset is None and (own or ensemble):
         model = "auto"
     if ensemble and model != "auto":

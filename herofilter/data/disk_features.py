@@ -1,0 +1,202 @@
+"""Node features that stay in a file: only the rows that are asked for are read."""
+
+import mmap
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_map_only
+
+from herofilter.data.features import csr_tensor, row_normalise
+from herofilter.errors import GraphError
+
+DENSE, SPARSE = ("x",), ("x_crow", "x_col", "x_value")
+CHUNK_BYTES = 2**22
+# the kernel counts mapped pages as this process's own until they are given back, and maps the
+# neighbourhood of what is touched with it
+MAPPED_BYTES, TOUCHED_BYTES = 2**28, 2**16
+
+
+class DiskFeatures(Tensor):
+    """A matrix ``[n, f]`` of features in ``.npy`` files, read row by row.
+
+    It is a float32 tensor to whoever asks for its shape. :meth:`rows` reads some rows: from
+    float16 they become float32, and they are scaled when they are read. Whatever else is done
+    with it reads the whole matrix into memory first, so that every model gives right numbers.
+
+    Args:
+        folder: where ``x.npy`` lies, or ``x_crow.npy``, ``x_col.npy`` and ``x_value.npy``.
+        shape: ``(n, f)``.
+        sparse: whether the rows are compressed (CSR).
+        num_nonzero: how many entries aren't zero.
+        packed: whether compressed rows are dense again when the whole matrix is read.
+        scalings: how many times rows are scaled, see :meth:`scaled`.
+
+    Shapes:
+        - rows: ``[b, f]``, dense or CSR as in the files
+    """
+
+    folder: Path
+    sparse: bool
+    num_nonzero: int
+    packed: bool
+    scalings: int
+    parts: tuple[Tensor, ...]
+    _maps: list[mmap.mmap]
+    _mapped: int
+
+    @staticmethod
+    def __new__(
+        cls,
+        folder: str | Path,
+        shape: tuple[int, int],
+        sparse: bool,
+        num_nonzero: int,
+        packed: bool = False,
+        scalings: int = 0,
+    ) -> "DiskFeatures":
+        # a tensor without memory of its own
+        made = Tensor._make_wrapper_subclass(cls, shape, dtype=torch.float32)
+        made.folder, made.sparse, made.num_nonzero = Path(folder), sparse, num_nonzero
+        made.packed, made.scalings, made._mapped = packed, scalings, 0
+        arrays = [map_array(made.folder / f"{name}.npy") for name in (SPARSE if sparse else DENSE)]
+        made._maps = [found for array in arrays if (found := _map_of(array)) is not None]
+        made.parts = tuple(_tensor(array) for array in arrays)
+        return made
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        super().__init__()
+
+    def rows(self, nodes: Tensor) -> Tensor:
+        """Return the rows of ``nodes``, float32 and scaled: ``[b, f]``."""
+        if self.sparse:
+            return self._read(nodes)
+        # nothing but the result is held as a whole
+        found = torch.empty(nodes.numel(), self.size(1))
+        first = 0
+        for part in torch.split(nodes, self._at_once):
+            found[first : first + part.numel()] = self._read(part)
+            first += part.numel()
+        return found
+
+    def chunks(self) -> Iterator[Tensor]:
+        """Yield all rows in order, some at a time."""
+        for first in range(0, self.size(0), self._at_once):
+            yield self.rows(torch.arange(first, min(first + self._at_once, self.size(0))))
+
+    def whole(self) -> Tensor:
+        """Return all rows in memory, in the layout that they had before they were written."""
+        found = self.rows(torch.arange(self.size(0)))
+        return found.to_dense() if self.sparse and self.packed else found
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """Return all rows in memory as a dense array."""
+        return _dense(self).numpy(force=force)
+
+    def scaled(self) -> "DiskFeatures":
+        """Return features whose rows add up to one, each at the time when it is read."""
+        make, (*about, scalings) = self.__reduce_ex__(2)
+        scaled: DiskFeatures = make(*about, scalings + 1)
+        return scaled
+
+    @property
+    def num_bytes(self) -> int:
+        """What the matrix would take in memory."""
+        if self.sparse:
+            return 8 * (self.size(0) + 1) + 12 * self.parts[2].numel()
+        return 4 * self.numel()
+
+    @property
+    def _at_once(self) -> int:
+        row = 4 * max(1, self.size(1))
+        return max(1, min(CHUNK_BYTES // row, MAPPED_BYTES // max(TOUCHED_BYTES, row)))
+
+    def _read(self, nodes: Tensor) -> Tensor:
+        if self.sparse:
+            found = self._compressed(nodes)
+        else:
+            found = self.parts[0].index_select(0, nodes).to(torch.float32)
+        self._give_back(nodes.numel())
+        for _ in range(self.scalings):
+            found = row_normalise(found)
+        return found
+
+    def _compressed(self, nodes: Tensor) -> Tensor:
+        start, col, value = self.parts
+        first = start.index_select(0, nodes)
+        length = start.index_select(0, nodes + 1) - first
+        crow = torch.cat([length.new_zeros(1), length.cumsum(0)])
+        # position of every entry: its row's start plus its place within the row
+        entry = torch.arange(int(crow[-1])) + (first - crow[:-1]).repeat_interleave(length)
+        taken = col.index_select(0, entry).long(), value.index_select(0, entry).to(torch.float32)
+        return csr_tensor(crow, *taken, (nodes.numel(), self.size(1)))
+
+    def _give_back(self, count: int) -> None:
+        self._mapped += count * max(TOUCHED_BYTES, 4 * self.size(1))
+        if self._mapped >= MAPPED_BYTES:
+            self._mapped = 0
+            for part in self._maps:
+                part.madvise(mmap.MADV_DONTNEED)
+
+    @classmethod
+    def __torch_dispatch__(  # type: ignore[override]
+        cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        if func in _SAME:
+            return args[0]
+        if func._schema.is_mutable and isinstance(args[0], DiskFeatures):
+            raise GraphError(
+                "features on disk must stay as they are (got an operation that writes to them); "
+                "work on a copy in memory: data.x.whole()"
+            )
+        if func is torch.ops.aten.count_nonzero.default and len(args) == 1:
+            return torch.tensor(args[0].num_nonzero)
+        read = tree_map_only(DiskFeatures, _dense, (args, kwargs or {}))
+        return func(*read[0], **read[1])
+
+    def __reduce_ex__(self, _: Any) -> tuple[Any, ...]:
+        # another process maps the files for itself
+        shape = (self.size(0), self.size(1))
+        about = (self.folder, shape, self.sparse, self.num_nonzero, self.packed, self.scalings)
+        return DiskFeatures, about
+
+    def __deepcopy__(self, _: Any) -> Self:
+        return self
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+        return f"DiskFeatures({self.folder}, {tuple(self.shape)})"
+
+
+_SAME = (torch.ops.aten.detach.default, torch.ops.aten.clone.default, torch.ops.aten.alias.default)
+
+
+def map_array(path: Path) -> np.ndarray:
+    """Return an array that stays in its file; nothing in the file is unpickled."""
+    array: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+    found = _map_of(array)
+    if found is not None:
+        # rows are asked for here and there: what lies behind them isn't worth reading
+        found.madvise(mmap.MADV_RANDOM)
+    return array
+
+
+def _map_of(array: np.ndarray) -> mmap.mmap | None:
+    base: Any = array.base
+    return base if isinstance(base, mmap.mmap) else None
+
+
+def _dense(x: DiskFeatures) -> Tensor:
+    whole = x.whole()
+    # it says of itself that it is dense
+    return whole.to_dense() if whole.layout == torch.sparse_csr else whole
+
+
+def _tensor(array: np.ndarray) -> Tensor:
+    with warnings.catch_warnings():
+        # nothing here writes to it
+        warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+        return torch.from_numpy(np.asarray(array))

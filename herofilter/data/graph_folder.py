@@ -1,0 +1,236 @@
+"""A graph as a folder of plain arrays, whose features are read from disk row by row."""
+
+import json
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch_geometric.data import Data
+
+from herofilter.data.checks import MASKS, check_edges
+from herofilter.data.disk_features import DENSE, SPARSE, DiskFeatures, map_array
+from herofilter.data.feature_files import OnRows, write_features
+from herofilter.errors import DatasetError, GraphError
+from herofilter.files import DamagedFileError, write_json
+
+ABOUT = "graph.json"
+KIND = "herofilter graph"
+FORMAT = 1
+_KEPT = ("edge_index", "edge_weight", "y", *MASKS)
+_TEXTS = ("name", "variant")
+_BLOCK = 2**20
+_CURE = "copy the folder again or pack the graph anew"
+
+
+def is_graph_folder(path: str | Path) -> bool:
+    """Return whether ``path`` is a folder in which a graph lies, be it damaged or not."""
+    return (Path(path) / ABOUT).is_file()
+
+
+def save_graph_folder(
+    data: Data, path: str | Path, half: bool = False, on_rows: OnRows | None = None
+) -> None:
+    """Write a graph as a folder of ``.npy`` files; it appears as a whole or not at all.
+
+    Edges, weights, labels, masks and features are kept, features that are mostly zero in
+    compressed rows. A graph folder that is already there is replaced, anything else refused.
+
+    Args:
+        data: the graph; its features may be on disk, they are never read as a whole.
+        path: the folder.
+        half: whether features become float16, which halves the file and keeps three digits.
+        on_rows: called with the rows of features that are written and their number.
+
+    Example:
+        >>> from herofilter.data import csbm
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_graph_folder(csbm(num_nodes=100), Path(folder) / "graph")
+        ...     load_graph_folder(Path(folder) / "graph").x.rows(torch.tensor([7, 8])).shape
+        torch.Size([2, 32])
+    """
+    num_nodes = check_edges(data)
+    x = None if data.get("featureless", False) else data.x
+    if x is not None and (x.dim() != 2 or x.size(0) != num_nodes):
+        raise GraphError(
+            f"x must have one row of features per node (got shape {list(x.shape)}; "
+            f"the graph has {num_nodes} nodes); for a graph without features give x=None"
+        )
+    about: dict[str, Any] = {"kind": KIND, "format": FORMAT, "num_nodes": num_nodes}
+    about |= {name: str(data.get(name)) for name in _TEXTS if data.get(name)}
+    with _appearing(Path(path)) as scratch:
+        for name in _KEPT:
+            value = data.get(name)
+            if value is not None:
+                if name == "edge_index" and num_nodes <= 2**31:
+                    value = value.int()
+                np.save(scratch / f"{name}.npy", value.contiguous().numpy())
+        if x is not None:
+            features = write_features(scratch, x, half, on_rows)
+            about["features"] = {"columns": int(x.size(1)), **features}
+        about["files"] = {file.stem: _facts(file) for file in sorted(scratch.glob("*.npy"))}
+        write_json(scratch / ABOUT, about)
+
+
+def load_graph_folder(path: str | Path) -> Data:
+    """Return the graph in a folder, its features a :class:`DiskFeatures`.
+
+    Sizes and types of all files are compared with what was written; :func:`verify_graph_folder`
+    reads every byte. Edges, labels and masks are read into memory.
+    """
+    folder = Path(path).expanduser().resolve()
+    about = _read_about(folder)
+    try:
+        num_nodes, files = int(about["num_nodes"]), about["files"]
+        for name, facts in files.items():
+            _check_file(folder / f"{name}.npy", facts)
+        data = Data(num_nodes=num_nodes)
+        for name in _KEPT:
+            if name in files:
+                array = np.load(folder / f"{name}.npy", allow_pickle=False)
+                data[name] = torch.from_numpy(array)
+        data.edge_index = data.edge_index.long()
+        features = about.get("features")
+        if features is not None:
+            shape = (num_nodes, int(features["columns"]))
+            sparse, packed = bool(features["sparse"]), bool(features["packed"])
+            _check_features(files, shape, sparse)
+            data.x = DiskFeatures(folder, shape, sparse, int(features["num_nonzero"]), packed)
+        for name in _TEXTS:
+            if name in about:
+                data[name] = str(about[name])
+    except DamagedFileError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DamagedFileError(
+            f"{folder} must hold a readable graph ({type(error).__name__}: "
+            f"{str(error).partition(chr(10))[0]}); {_CURE}"
+        ) from error
+    return data
+
+
+def verify_graph_folder(path: str | Path) -> None:
+    """Read every byte of a graph folder; raise unless all are as they were written."""
+    folder = Path(path).expanduser().resolve()
+    load_graph_folder(folder)
+    for name, facts in _read_about(folder)["files"].items():
+        found = _crc32(folder / f"{name}.npy")
+        if found != facts.get("crc32"):
+            raise DamagedFileError(
+                f"{folder / name}.npy must be as it was written, but its checksum differs; {_CURE}"
+            )
+
+
+def _read_about(folder: Path) -> dict[str, Any]:
+    try:
+        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DatasetError(
+            f"{folder} must be a graph folder (got no {ABOUT} in it); "
+            "make one with: herofilter pack GRAPH --out FOLDER"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise DamagedFileError(
+            f"{folder / ABOUT} must be readable JSON ({type(error).__name__}); {_CURE}"
+        ) from error
+    if not isinstance(about, dict) or about.get("kind") != KIND:
+        raise DatasetError(
+            f"{folder / ABOUT} must say that this is a {KIND} (got something else); "
+            "make a graph folder with: herofilter pack GRAPH --out FOLDER"
+        )
+    if not isinstance(about.get("format"), int) or about["format"] > FORMAT:
+        raise DatasetError(
+            f"{folder} must be of format {FORMAT} or older (got {about.get('format')!r}); "
+            "upgrade herofilter"
+        )
+    files = about.get("files")
+    if not isinstance(files, dict) or not set(files) <= {*_KEPT, *DENSE, *SPARSE}:
+        raise DamagedFileError(f"{folder / ABOUT} must list the files beside it; {_CURE}")
+    return about
+
+
+def _check_file(path: Path, facts: Mapping[str, Any]) -> None:
+    if not path.is_file():
+        raise DamagedFileError(f"{path} must be there (got no such file); {_CURE}")
+    size = path.stat().st_size
+    if size != facts["bytes"]:
+        raise DamagedFileError(f"{path} must have {facts['bytes']} bytes (got {size}); {_CURE}")
+    array = map_array(path)
+    found = array.dtype.str, list(array.shape)
+    if found != (facts["dtype"], facts["shape"]):
+        raise DamagedFileError(
+            f"{path} must hold {facts['dtype']} of shape {facts['shape']} "
+            f"(got {found[0]} of shape {found[1]}); {_CURE}"
+        )
+
+
+def _check_features(
+    files: Mapping[str, Mapping[str, Any]], shape: tuple[int, int], sparse: bool
+) -> None:
+    rows = shape[0] + 1 if sparse else shape[0]
+    first = files[SPARSE[0] if sparse else DENSE[0]]["shape"]
+    fits = first == ([rows] if sparse else list(shape))
+    if not fits or (sparse and files[SPARSE[1]]["shape"] != files[SPARSE[2]]["shape"]):
+        raise DamagedFileError(
+            f"the features must have the shape {list(shape)}, but {ABOUT} lists others; {_CURE}"
+        )
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    array = map_array(path)
+    return {
+        "dtype": array.dtype.str,
+        "shape": list(array.shape),
+        "bytes": path.stat().st_size,
+        "crc32": _crc32(path),
+    }
+
+
+def _crc32(path: Path) -> int:
+    total = 0
+    with path.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            total = zlib.crc32(block, total)
+    return total
+
+
+@contextmanager
+def _appearing(folder: Path) -> Iterator[Path]:
+    """Yield a scratch folder that takes the place of ``folder`` only when the block succeeds."""
+    folder = folder.expanduser().resolve()
+    if folder.exists() and not (folder.is_dir() and (_holds(folder) or not any(folder.iterdir()))):
+        raise DatasetError(
+            f"the graph folder must be new, empty or hold a graph to replace (got {folder}); "
+            "give another folder"
+        )
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        yield scratch
+        mask = os.umask(0)
+        os.umask(mask)
+        scratch.chmod(0o777 & ~mask)
+        old = scratch.with_name(f"{scratch.name}.old")
+        if folder.exists():
+            folder.rename(old)
+        try:
+            scratch.rename(folder)
+        except OSError:
+            if old.exists():
+                old.rename(folder)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _holds(folder: Path) -> bool:
+    """Return whether a folder holds a graph and nothing else that would be lost."""
+    known = {ABOUT, *(f"{name}.npy" for name in (*_KEPT, *DENSE, *SPARSE))}
+    return is_graph_folder(folder) and {file.name for file in folder.iterdir()} <= known
