@@ -41,7 +41,8 @@ class ChebNetII(NodeClassifier):
         num_embeddings: learned vectors for nodes without features; 0 for none.
         hops: K, the order of the filter.
         start: ``identity`` starts from :math:`\gamma_j = 1`, ``low`` from the low-pass filter
-            :math:`g(\lambda) = 1 - \lambda / 2`, which may take longer to leave than patience lasts.
+            :math:`g(\lambda) = 1 - \lambda / 2`, which may take longer to leave than patience
+            lasts.
 
     Shapes:
         - data.x: ``[n, in_channels]``, dense or sparse CSR; data.edge_index: ``[2, E]``
