@@ -87,10 +87,24 @@ def save_tensors(
     path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
 ) -> None:
     """Write tensors as safetensors, atomically and with a checksum."""
-    # a copy of each: safetensors refuses tensors that share memory
-    plain = {name: tensor.detach().contiguous().clone() for name, tensor in tensors.items()}
+    plain = _apart(tensors)
     with atomic_path(path) as scratch:
         save_file(plain, scratch, metadata={**(metadata or {}), _CHECKSUM: checksum(plain)})
+
+
+def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return tensors that share no memory, which safetensors refuses; copies of those that do."""
+    plain: dict[str, Tensor] = {}
+    seen: set[int] = set()
+    for name, tensor in tensors.items():
+        own = tensor.detach().contiguous()
+        storage = own.untyped_storage()
+        # large tables are the rule where memory is scarce, and they have memory of their own
+        if storage.data_ptr() in seen or storage.nbytes() != own.nbytes:
+            own = own.clone()
+        seen.add(own.untyped_storage().data_ptr())
+        plain[name] = own
+    return plain
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:

@@ -15,6 +15,15 @@ def test_tensors_round_trip(tmp_path: Path) -> None:
     assert all(torch.equal(loaded[name], tensors[name]) for name in tensors)
 
 
+def test_tensors_that_share_memory_round_trip(tmp_path: Path) -> None:
+    whole = torch.arange(6.0)
+    tensors = {"whole": whole, "same": whole, "part": whole[2:4], "across": whole.view(2, 3).t()}
+    save_tensors(tmp_path / "t.safetensors", tensors)
+    loaded, _ = load_tensors(tmp_path / "t.safetensors")
+    assert loaded.keys() == tensors.keys()
+    assert all(torch.equal(loaded[name], tensors[name]) for name in tensors)
+
+
 @pytest.mark.parametrize("damage", ["cut", "flip", "empty"])
 def test_damage_is_noticed(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "t.safetensors"

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from herofilter.nn.classifier import select
 from herofilter.nn.dropout import Dropout
+from herofilter.nn.embedding import NodeEmbedding
 from herofilter.nn.sparse import sparse_product
 
 
@@ -72,14 +73,14 @@ class Stem(nn.Module):
         super().__init__()
         self.input_dropout = Dropout(input_dropout)
         self.linear = FeatureLinear(in_channels, hidden_channels)
-        self.embedding = nn.Embedding(num_embeddings, hidden_channels) if num_embeddings else None
+        self.embedding = NodeEmbedding(num_embeddings, hidden_channels) if num_embeddings else None
         self.dropout = Dropout(dropout)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         self.linear.reset_parameters()
         if self.embedding is not None:
-            nn.init.normal_(self.embedding.weight, std=0.1)
+            self.embedding.reset_parameters()
 
     def forward(self, x: Tensor, nodes: Tensor | None = None) -> Tensor:
         return self.from_rows(select(x, nodes), nodes)
@@ -88,6 +89,6 @@ class Stem(nn.Module):
         """Return the tokens of ``nodes``, whose features ``rows`` have been read already."""
         hidden: Tensor = self.linear(self.input_dropout(rows))
         if self.embedding is not None:
-            hidden = hidden + select(self.embedding.weight, nodes)
+            hidden = hidden + self.embedding(nodes)
         out: Tensor = self.dropout(hidden.relu())
         return out

@@ -1,7 +1,7 @@
 """The training loop: one model, one graph, one split."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,29 +13,24 @@ from torch_geometric.data import Data
 
 from herofilter.data import check_graph
 from herofilter.errors import RunError
-from herofilter.nn.classifier import NodeClassifier
+from herofilter.nn.classifier import Batch, NodeClassifier
 from herofilter.nn.dropout import set_generator
+from herofilter.nn.embedding import set_row_gradients
 from herofilter.settings import TrainConfig
 from herofilter.threads import is_small, one_thread
 from herofilter.training.ahead import logit_chunks, read_ahead
+from herofilter.training.checkpoint import Checkpoint
 from herofilter.training.metrics import Score, class_weights, full_score, score
+from herofilter.training.optimizers import make_optimizers
 from herofilter.training.prepare import prepare_features
+from herofilter.training.progress import Epoch as Epoch
+from herofilter.training.progress import Progress
 from herofilter.training.seeding import seeded
 from herofilter.training.stopping import EarlyStopping
 
 EVAL_BATCH = 65536
 WHOLE_UP_TO = 10_000
 LARGE_BATCH = 2048
-
-
-@dataclass(frozen=True)
-class Epoch:
-    """One line of the history."""
-
-    epoch: int
-    train_loss: float
-    val_loss: float
-    val_accuracy: float
 
 
 @dataclass(frozen=True)
@@ -62,6 +57,7 @@ def train(
     config: TrainConfig | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
     score_test: bool = True,
+    checkpoint: Checkpoint | None = None,
 ) -> TrainResult:
     """Train ``model`` on the graph's split and leave the best state in it.
 
@@ -74,6 +70,8 @@ def train(
         config: the recommended settings by default.
         on_epoch: called after every epoch.
         score_test: whether to read the test labels at all; without it the test score is NaN.
+        checkpoint: where to note how far training is, and to go on from if it was killed; the
+            result is then the same as in one go.
 
     Example:
         >>> from herofilter import FastPatcher, HeroFilter, csbm, select_split
@@ -84,26 +82,34 @@ def train(
     """
     config = config or TrainConfig()
     check_graph(data, split_required=True)
+    given = data
     model.feature_scaling = config.feature_scaling
     data = prepare_features(data, config.feature_scaling, model.by_rows)
     model.show_labels(data.y.masked_fill(~data.train_mask, -1))
     started = time.perf_counter()
     stopping = EarlyStopping(config.monitor, config.patience)
-    history: list[Epoch] = []
+    train_nodes = data.train_mask.nonzero().view(-1)
+    batch_size = _batch_size(model, train_nodes.numel(), config.batch_size)
     interrupted = False
     with seeded(config.seed) as generator, one_thread(is_small(int(data.num_nodes or 0))):
+        in_parts = batch_size < train_nodes.numel() and not model.whole_graph
+        tables = set_row_gradients(model, in_parts) if in_parts else []
+        optimizers = make_optimizers(model, config, tables)
         set_generator(model, generator)
+        progress = Progress(model, optimizers, stopping, generator)
         try:
-            for epoch in _epochs(model, data, config, stopping, generator):
-                history.append(epoch)
+            if checkpoint is not None:
+                checkpoint.start(progress, given)
+            for epoch in _epochs(progress, data, config, train_nodes, batch_size, checkpoint):
                 if on_epoch is not None:
                     on_epoch(epoch)
         except KeyboardInterrupt:
             interrupted = True
-            if not history:
+            if not progress.history:
                 raise
         finally:
             set_generator(model, None)
+            set_row_gradients(model, False)
         stopping.restore(model)
         train_score, val_score = (
             _score(model, data, mask.nonzero().view(-1))
@@ -120,9 +126,9 @@ def train(
         val=val_score,
         test=test_score,
         best_epoch=stopping.best_epoch,
-        seconds=time.perf_counter() - started,
+        seconds=time.perf_counter() - started + (checkpoint.earlier if checkpoint else 0.0),
         interrupted=interrupted,
-        history=history,
+        history=progress.history,
         report=report,
     )
 
@@ -165,74 +171,73 @@ def _score(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:
 
 
 def _epochs(
-    model: NodeClassifier,
+    progress: Progress,
     data: Data,
     config: TrainConfig,
-    stopping: EarlyStopping,
-    generator: torch.Generator,
+    train_nodes: Tensor,
+    batch_size: int,
+    checkpoint: Checkpoint | None,
 ) -> Iterator[Epoch]:
-    optimizer = _optimizer(model, config)
-    train_nodes, val_nodes = (mask.nonzero().view(-1) for mask in (data.train_mask, data.val_mask))
-    batch_size = _batch_size(model, train_nodes.numel(), config.batch_size)
-    for number in range(config.epochs):
-        if number and number % config.refresh_every == 0 and _may_refresh(number, config):
+    model, stopping = progress.model, progress.stopping
+    val_nodes = data.val_mask.nonzero().view(-1)
+    while progress.epoch < config.epochs and not stopping.is_over(progress.epoch - 1):
+        number = progress.epoch
+        if progress.step == 0 and _may_refresh(number, config):
             model.refresh()
         model.train()
-        total = 0.0
-        parts = _batches(train_nodes, batch_size, generator)
+        parts = progress.batches(train_nodes, batch_size)
         with closing(read_ahead(model, data, parts)) as batches:
-            for batch in batches:
-                optimizer.zero_grad()
-                logits = model.classify(batch)
-                weight = None
-                if config.class_weights:
-                    weight = class_weights(data.y[train_nodes], logits.size(1))
-                y = data.y[batch.nodes]
-                loss = cross_entropy(
-                    logits, y, weight=weight, label_smoothing=config.label_smoothing
-                )
-                auxiliary = model.auxiliary_loss()
-                if auxiliary is not None:
-                    loss = loss + auxiliary
-                loss.backward()  # type: ignore[no-untyped-call]
-                optimizer.step()
-                total += float(loss.detach()) * y.numel()
-        if total != total:
+            for batch, nodes in zip(batches, parts, strict=True):
+                loss = _step(model, batch, data.y, train_nodes, config, progress.optimizers)
+                progress.end_step(loss * nodes.numel())
+                if checkpoint is not None:
+                    checkpoint.offer()
+        if progress.loss != progress.loss:
             raise RunError(
                 f"the training loss must be a number (got nan in epoch {number}); "
                 f"lower lr (now {config.lr:g})"
             )
         val = _score(model, data, val_nodes)
-        stop = stopping.update(number, val, model)
-        yield Epoch(number, total / train_nodes.numel(), val.loss, val.accuracy)
-        if stop:
-            return
+        stopping.update(number, val, model)
+        epoch = Epoch(number, progress.loss / train_nodes.numel(), val.loss, val.accuracy)
+        progress.history.append(epoch)
+        yield epoch
+        progress.end_epoch()
+        if checkpoint is not None:
+            checkpoint.offer()
+
+
+def _step(
+    model: NodeClassifier,
+    batch: Batch,
+    y: Tensor,
+    train_nodes: Tensor,
+    config: TrainConfig,
+    optimizers: Sequence[torch.optim.Optimizer],
+) -> float:
+    for optimizer in optimizers:
+        optimizer.zero_grad()
+    logits = model.classify(batch)
+    weight = None
+    if config.class_weights:
+        weight = class_weights(y[train_nodes], logits.size(1))
+    loss = cross_entropy(
+        logits, y[batch.nodes], weight=weight, label_smoothing=config.label_smoothing
+    )
+    auxiliary = model.auxiliary_loss()
+    if auxiliary is not None:
+        loss = loss + auxiliary
+    loss.backward()  # type: ignore[no-untyped-call]
+    for optimizer in optimizers:
+        optimizer.step()
+    return float(loss.detach())
 
 
 def _may_refresh(epoch: int, config: TrainConfig) -> bool:
-    return config.learn_filter and (not config.freeze_after or epoch <= config.freeze_after)
-
-
-def _optimizer(model: NodeClassifier, config: TrainConfig) -> torch.optim.Optimizer:
-    groups = [
-        {"params": model.other_parameters(), "weight_decay": config.weight_decay},
-        {"params": model.embedding_parameters(), "weight_decay": 0.0},
-    ]
-    if config.learn_filter:
-        filters = model.filter_parameters()
-        groups.append({"params": filters, "weight_decay": 0.0, "lr": config.filter_lr})
-    kept = [group for group in groups if group["params"]]
-    return torch.optim.Adam(kept, lr=config.lr, fused=True)
+    due = epoch > 0 and epoch % config.refresh_every == 0
+    return due and config.learn_filter and (not config.freeze_after or epoch <= config.freeze_after)
 
 
 def _batch_size(model: NodeClassifier, count: int, wanted: int) -> int:
     whole = model.whole_graph or count <= WHOLE_UP_TO
     return wanted or (count if whole else LARGE_BATCH)
-
-
-def _batches(nodes: Tensor, batch_size: int, generator: torch.Generator) -> Iterator[Tensor]:
-    if batch_size >= nodes.numel():
-        yield nodes
-        return
-    shuffled = nodes[torch.randperm(nodes.numel(), generator=generator)]
-    yield from torch.split(shuffled, batch_size)

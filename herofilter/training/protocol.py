@@ -18,6 +18,7 @@ from herofilter.config import Config
 from herofilter.data import select_split
 from herofilter.errors import ConfigError
 from herofilter.nn import NodeClassifier, find_model
+from herofilter.training.checkpoint import EVERY, Checkpoint
 from herofilter.training.loop import Epoch, TrainResult, train
 from herofilter.training.prepare import prepare
 from herofilter.training.run_folder import RunFolder
@@ -40,6 +41,7 @@ def train_splits(
     on_epoch: OnEpoch | None = None,
     workers: int = 1,
     on_split: Callable[[int], None] | None = None,
+    checkpoint_every: float = EVERY,
 ) -> dict[str, Any]:
     """Train a registered model on some splits of a graph and return the summary.
 
@@ -49,11 +51,13 @@ def train_splits(
         config: the settings; recommended ones by default.
         splits: which columns of the masks.
         graph: the graph's name, for the record.
-        out: a run folder to write, or to continue.
+        out: a run folder to write, or to continue: finished splits are kept, and one that was
+            under way goes on from its last checkpoint, to the same result as in one go.
         on_epoch: called with the split and the epoch; never with several workers.
         workers: processes that splits are shared out to. Up to 50 000 nodes each training uses
             one thread, so the numbers don't depend on how many there are.
         on_split: called with each split that is finished, those of an earlier go first.
+        checkpoint_every: seconds between two checkpoints of a split at least.
 
     Returns:
         ``graph``, ``model``, ``config``, ``test_accuracy`` and ``val_accuracy`` (each with
@@ -72,7 +76,17 @@ def train_splits(
     finished: dict[str, dict[str, Any]] = dict(folder.splits) if folder is not None else {}
     interrupted = False
     prepared = prepare(data, config, model)
-    jobs = [Job(prepared, model, config, split) for split in splits if str(split) not in finished]
+    jobs = [
+        Job(
+            prepared,
+            model,
+            config,
+            split,
+            None if folder is None else folder.checkpoint(str(split), checkpoint_every),
+        )
+        for split in splits
+        if str(split) not in finished
+    ]
     if on_split is not None:
         for split in [split for split in splits if str(split) in finished]:
             on_split(split)
@@ -112,12 +126,13 @@ def train_split(
     split: int,
     on_epoch: Callable[[Epoch], None] | None = None,
     score_test: bool = True,
+    checkpoint: Checkpoint | None = None,
 ) -> tuple[NodeClassifier, TrainResult]:
     """Build a registered model for a prepared graph, train it on one split, return both."""
     with seeded(config.train.seed):
         network = find_model(model).build(prepared, config)
     return network, train(
-        network, select_split(prepared, split), config.train, on_epoch, score_test
+        network, select_split(prepared, split), config.train, on_epoch, score_test, checkpoint
     )
 
 
@@ -163,6 +178,7 @@ class Job:
     model: str
     config: Config
     split: int
+    checkpoint: Checkpoint | None = None
 
 
 Outcome = tuple[Job, dict[str, Any], list[dict[str, Any]], dict[str, Tensor]]
@@ -186,8 +202,11 @@ def _run_job(
     job: Job, on_epoch: Callable[[Epoch], None] | None = None
 ) -> tuple[int, dict[str, Any], list[dict[str, Any]], dict[str, Tensor]]:
     started = time.perf_counter()
-    network, result = train_split(job.prepared, job.model, job.config, job.split, on_epoch)
-    metrics = split_metrics(result, time.perf_counter() - started)
+    network, result = train_split(
+        job.prepared, job.model, job.config, job.split, on_epoch, checkpoint=job.checkpoint
+    )
+    earlier = 0.0 if job.checkpoint is None else job.checkpoint.earlier
+    metrics = split_metrics(result, earlier + time.perf_counter() - started)
     history = [dataclasses.asdict(epoch) for epoch in result.history]
     return job.split, metrics, history, network.state_dict()
 

@@ -1,6 +1,8 @@
 """The folder of a run: written after every split, so that nothing finished is lost."""
 
 import json
+import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,12 @@ from torch import Tensor
 
 from herofilter.errors import RunError
 from herofilter.files import load_tensors, save_tensors, write_json, write_text
+from herofilter.training.checkpoint import EVERY, Checkpoint
 from herofilter.training.environment import environment
+
+_FILES = r"config\.yaml|environment\.json|metrics\.json|history\.json|\S+\.safetensors"
+# what a writing that was killed leaves behind, see atomic_path
+_SCRATCH = re.compile(rf"\.({_FILES})\.[a-z0-9_]{{8}}")
 
 
 class RunFolder:
@@ -17,7 +24,8 @@ class RunFolder:
     ``weights.safetensors`` and ``environment.json``.
 
     Opening a folder that holds the same run continues it; one that holds another run is an
-    error, so that no result is overwritten. Nothing is written before the first split is done.
+    error, so that no result is overwritten. Nothing is written before the first split is done,
+    or its first checkpoint due; a checkpoint is there as long as its split is under way.
 
     Args:
         path: the folder; made when absent.
@@ -30,6 +38,7 @@ class RunFolder:
         self.splits: dict[str, dict[str, Any]] = {}
         self.history: dict[str, Any] = {}
         self.weights: dict[str, Tensor] = {}
+        _remove_scratch(path)
         if (path / "config.yaml").exists():
             self._open(header)
         elif path.exists() and (not path.is_dir() or any(path.iterdir())):
@@ -46,10 +55,7 @@ class RunFolder:
         state: dict[str, Tensor],
     ) -> None:
         """Write one finished split, and before the first one what the run is."""
-        if not (self.path / "config.yaml").exists():
-            write_text(self.path / "config.yaml", yaml.safe_dump(self.header, sort_keys=False))
-        if not (self.path / "environment.json").exists():
-            write_json(self.path / "environment.json", environment())
+        write_header(self.path, self.header)
         self.splits[split] = metrics
         self.history[split] = history
         self.weights.update({f"split-{split}.{key}": value for key, value in state.items()})
@@ -57,6 +63,16 @@ class RunFolder:
         write_json(self.path / "history.json", self.history)
         # last: a split counts as finished once its metrics are there
         write_json(self.path / "metrics.json", {"splits": self.splits})
+        self._checkpoint_path(split).unlink(missing_ok=True)
+
+    def checkpoint(self, split: str, every: float = EVERY) -> Checkpoint:
+        """Return where the training of a split notes how far it is, every so many seconds."""
+        return Checkpoint(
+            self._checkpoint_path(split),
+            {**self.header, "split": split},
+            every,
+            announce=partial(write_header, self.path, self.header),
+        )
 
     def finish(self, summary: dict[str, Any]) -> None:
         """Write the summary over all splits beside them."""
@@ -74,9 +90,29 @@ class RunFolder:
                 self.splits = json.loads((self.path / "metrics.json").read_text())["splits"]
                 self.history = json.loads((self.path / "history.json").read_text())
                 self.weights, _ = load_tensors(self.path / "weights.safetensors")
+            for split in self.splits:
+                # killed after the split was written
+                self._checkpoint_path(split).unlink(missing_ok=True)
         except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError) as error:
             raise RunError(
                 f"{self.path} must hold a readable run to be continued "
                 f"({str(error).partition(chr(10))[0]}); "
                 "give another --out"
             ) from error
+
+    def _checkpoint_path(self, split: str) -> Path:
+        return self.path / f"checkpoint-{split}.safetensors"
+
+
+def write_header(path: Path, header: dict[str, Any]) -> None:
+    """Write what the run in a folder is and what it stands on, unless that is there."""
+    if not (path / "config.yaml").exists():
+        write_text(path / "config.yaml", yaml.safe_dump(header, sort_keys=False))
+    if not (path / "environment.json").exists():
+        write_json(path / "environment.json", environment())
+
+
+def _remove_scratch(path: Path) -> None:
+    for entry in path.iterdir() if path.is_dir() else ():
+        if _SCRATCH.fullmatch(entry.name):
+            entry.unlink(missing_ok=True)

@@ -21,8 +21,8 @@ from herofilter.training import (
     seeded,
     train,
 )
-from herofilter.training.loop import _optimizer
 from herofilter.training.metrics import class_weights
+from herofilter.training.optimizers import make_optimizers
 from tests.training.graphs import Linear, copies, graph, hero, linear, one_split
 
 SHORT = TrainConfig(epochs=12, refresh_every=5)
@@ -88,7 +88,7 @@ def test_accuracy_and_loss_choose_different_epochs() -> None:
 def test_filter_weights_have_their_own_rate_and_no_decay() -> None:
     model = hero(one_split())
     config = TrainConfig(lr=0.3, filter_lr=0.2, weight_decay=0.1)
-    others, filters = _optimizer(model, config).param_groups
+    others, filters = make_optimizers(model, config)[0].param_groups
     assert (others["lr"], others["weight_decay"]) == (0.3, 0.1)
     assert (filters["lr"], filters["weight_decay"]) == (0.2, 0.0)
     own = {id(weight) for weight in model.patcher.weights}
@@ -98,7 +98,7 @@ def test_filter_weights_have_their_own_rate_and_no_decay() -> None:
 
 
 def test_a_model_without_filters_has_one_group() -> None:
-    assert len(_optimizer(linear(), TrainConfig()).param_groups) == 1
+    assert len(make_optimizers(linear(), TrainConfig())[0].param_groups) == 1
 
 
 def test_the_filter_moves_at_its_rate() -> None:
@@ -431,7 +431,7 @@ def test_predicting_scales_features_as_training_did() -> None:
 def test_embeddings_do_not_decay() -> None:
     data = prepare(csbm(num_nodes=60, num_classes=3, num_features=0, seed=0), Config())
     model = find_model("mlp").build(data, Config())
-    groups = _optimizer(model, TrainConfig(weight_decay=0.1)).param_groups
+    groups = make_optimizers(model, TrainConfig(weight_decay=0.1))[0].param_groups
     decay = {id(p): group["weight_decay"] for group in groups for p in group["params"]}
     assert len(decay) == len(list(model.parameters()))
     assert decay[id(model.stem.embedding.weight)] == 0.0

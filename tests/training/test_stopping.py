@@ -37,6 +37,34 @@ def test_best_state_is_a_copy() -> None:
     assert float(model.weight.detach()) == 1.0
 
 
+def test_a_better_state_takes_the_memory_of_the_last_one() -> None:
+    stopping, model = EarlyStopping("accuracy", patience=5), weight_of(1.0)
+    stopping.update(0, Score(0.5, 0.1), model)
+    place = stopping.state["weight"].data_ptr()
+    stopping.update(1, Score(0.9, 0.1), set_weight(model, 2.0))
+    assert stopping.state["weight"].data_ptr() == place != model.weight.data_ptr()
+    set_weight(model, 3.0)
+    stopping.restore(model)
+    assert float(model.weight.detach()) == 2.0
+
+
+def test_a_buffer_that_has_grown_is_kept() -> None:
+    stopping, model = EarlyStopping("accuracy", patience=5), nn.BatchNorm1d(1)
+    stopping.update(0, Score(0.5, 0.1), model)
+    model.running_mean = torch.tensor([1.0, 2.0])
+    stopping.update(1, Score(0.9, 0.1), model)
+    assert stopping.state["running_mean"].tolist() == [1.0, 2.0]
+
+
+def test_an_earlier_go_is_taken_up() -> None:
+    stopping, model = EarlyStopping("accuracy", patience=3), weight_of(5.0)
+    stopping.resume(4, Score(0.8, 0.2), {"weight": torch.tensor([[7.0]])})
+    assert [stopping.is_over(epoch) for epoch in (3, 6, 7)] == [False, False, True]
+    assert not stopping.update(5, Score(0.7, 0.1), model)
+    stopping.restore(model)
+    assert float(model.weight.detach()) == 7.0
+
+
 def test_buffers_are_kept_too() -> None:
     model = nn.BatchNorm1d(1)
     stopping = EarlyStopping("loss", patience=5)

@@ -1,0 +1,39 @@
+"""Which optimiser moves which weights, and at which rate."""
+
+import torch
+from torch import nn
+
+from herofilter.nn.classifier import NodeClassifier
+from herofilter.settings import TrainConfig
+from herofilter.training.row_adam import RowAdam
+
+
+def make_optimizers(
+    model: NodeClassifier, config: TrainConfig, tables: list[nn.Parameter] | None = None
+) -> list[torch.optim.Optimizer]:
+    """Return Adam for the weights of ``model``, and :class:`RowAdam` for ``tables``, if any.
+
+    The filter has its own rate; neither it nor learned vectors decay.
+
+    Args:
+        model: what is trained.
+        config: the rates.
+        tables: learned vectors of nodes of which a step reads some rows only.
+    """
+    tables = tables or []
+    apart = {id(table) for table in tables}
+    groups = [
+        {"params": model.other_parameters(), "weight_decay": config.weight_decay},
+        {
+            "params": [entry for entry in model.embedding_parameters() if id(entry) not in apart],
+            "weight_decay": 0.0,
+        },
+    ]
+    if config.learn_filter:
+        filters = model.filter_parameters()
+        groups.append({"params": filters, "weight_decay": 0.0, "lr": config.filter_lr})
+    kept = [group for group in groups if group["params"]]
+    optimizers: list[torch.optim.Optimizer] = [
+        torch.optim.Adam(kept, lr=config.lr, fused=True),
+    ]
+    return [*optimizers, RowAdam(tables, lr=config.lr)] if tables else optimizers

@@ -1,0 +1,171 @@
+"""How far a training is: all that its rest depends on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from herofilter.nn.classifier import NodeClassifier
+from herofilter.training.metrics import Score
+from herofilter.training.stopping import EarlyStopping
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One line of the history."""
+
+    epoch: int
+    train_loss: float
+    val_loss: float
+    val_accuracy: float
+
+
+@dataclass(eq=False)
+class Progress:
+    """A training under way.
+
+    Args:
+        model: its state holds weights, buffers and the chosen patches.
+        optimizers: with the moments of the weights.
+        stopping: with the best state so far.
+        generator: of dropout and of the order of nodes.
+        epoch: the one under way.
+        step: batches of that epoch that are done.
+        loss: their sum over nodes.
+        history: the epochs that are done.
+    """
+
+    model: NodeClassifier
+    optimizers: Sequence[torch.optim.Optimizer]
+    stopping: EarlyStopping
+    generator: torch.Generator
+    epoch: int = 0
+    step: int = 0
+    loss: float = 0.0
+    history: list[Epoch] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._before_order = self.generator.get_state()
+
+    def batches(self, nodes: Tensor, batch_size: int) -> tuple[Tensor, ...]:
+        """Return the batches of this epoch that are left, in an order drawn for the epoch."""
+        if batch_size >= nodes.numel():
+            return (nodes,)[self.step :]
+        now = self.generator.get_state()
+        if self.step:
+            # the order that the first steps of this epoch have followed
+            self.generator.set_state(self._before_order)
+        else:
+            self._before_order = now
+        order = torch.randperm(nodes.numel(), generator=self.generator)
+        if self.step:
+            self.generator.set_state(now)
+        return torch.split(nodes[order], batch_size)[self.step :]
+
+    def end_step(self, loss: float) -> None:
+        """Note that a batch is done."""
+        self.loss += loss
+        self.step += 1
+
+    def end_epoch(self) -> None:
+        """Note that the epoch under way is done."""
+        self.epoch, self.step, self.loss = self.epoch + 1, 0, 0.0
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return all tensors that the rest depends on; they are not copies."""
+        states = {
+            f"optimizer.{number}.{place}.{key}": value
+            for number, optimizer in enumerate(self.optimizers)
+            for place, weight in enumerate(_weights(optimizer))
+            for key, value in optimizer.state.get(weight, {}).items()
+        }
+        return {
+            **{f"model.{key}": value for key, value in self.model.state_dict().items()},
+            **{f"best.{key}": value for key, value in self.stopping.state.items()},
+            **states,
+            "random.order": self._before_order,
+            "random.own": self.generator.get_state(),
+            # layers of other libraries draw from torch's own
+            "random.torch": torch.get_rng_state(),
+        }
+
+    def numbers(self) -> dict[str, Any]:
+        """Return all numbers that the rest depends on, ready for JSON."""
+        return {
+            "epoch": self.epoch,
+            "step": self.step,
+            "loss": self.loss,
+            "history": [asdict(entry) for entry in self.history],
+            "best_epoch": self.stopping.best_epoch,
+            "best": asdict(self.stopping.best),
+        }
+
+    def resume(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
+        """Take up what :meth:`tensors` and :meth:`numbers` gave.
+
+        Nothing is changed when they don't fit, which is a KeyError, a TypeError or a ValueError.
+        """
+        model, best = (_under(name, tensors) for name in ("model.", "best."))
+        _check_fits(model, self.model.state_dict())
+        if numbers["best_epoch"] >= 0:
+            _check_fits(best, self.model.state_dict())
+        moments = self._moments(tensors)
+        draws = [_checked(tensors[f"random.{name}"]) for name in ("order", "own", "torch")]
+        history = [Epoch(**entry) for entry in numbers["history"]]
+        score = Score(**numbers["best"])
+        epoch, step, loss = (numbers[name] for name in ("epoch", "step", "loss"))
+
+        self.model.load_state_dict(model)
+        # copied, as a tensor that comes from a file may be a view of it
+        best = {key: value.clone() for key, value in best.items()}
+        self.stopping.resume(numbers["best_epoch"], score, best)
+        for optimizer, states in zip(self.optimizers, moments, strict=True):
+            optimizer.state.update(states)
+        self._before_order = draws[0]
+        self.generator.set_state(draws[1])
+        torch.set_rng_state(draws[2])
+        self.history[:] = history
+        self.epoch, self.step, self.loss = int(epoch), int(step), float(loss)
+
+    def _moments(self, tensors: Mapping[str, Tensor]) -> list[dict[Tensor, dict[str, Tensor]]]:
+        found: list[dict[Tensor, dict[str, Tensor]]] = [{} for _ in self.optimizers]
+        weights = [_weights(optimizer) for optimizer in self.optimizers]
+        for name, value in _under("optimizer.", tensors).items():
+            number, place, key = name.split(".")
+            if int(number) >= len(weights) or int(place) >= len(weights[int(number)]):
+                raise ValueError(f"no weight for optimizer.{name}")
+            weight = weights[int(number)][int(place)]
+            # a moment per number, and a time for all of them or per row
+            if value.shape not in (weight.shape, weight.shape[:1], torch.Size()):
+                raise ValueError(f"another shape for optimizer.{name}")
+            found[int(number)].setdefault(weight, {})[key] = value.clone()
+        return found
+
+
+def _weights(optimizer: torch.optim.Optimizer) -> list[Tensor]:
+    return [weight for group in optimizer.param_groups for weight in group["params"]]
+
+
+def _under(name: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {key.removeprefix(name): value for key, value in tensors.items() if key.startswith(name)}
+
+
+def _check_fits(state: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> None:
+    wrong = sorted(
+        key
+        for key in own.keys() | state.keys()
+        if key not in own or key not in state or own[key].shape != state[key].shape
+    )
+    if wrong:
+        raise ValueError(f"other tensors for {', '.join(wrong)}")
+
+
+def _checked(state: Tensor) -> Tensor:
+    """Return the state of a generator, copied; raise a ValueError unless it is one."""
+    try:
+        torch.Generator().set_state(state)
+    except (RuntimeError, TypeError) as error:
+        raise ValueError("not the state of a generator") from error
+    return state.clone()
