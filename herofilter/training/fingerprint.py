@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from herofilter.data import DiskFeatures
+
 BLOCKS = 1024
 BLOCK = 8192
 
@@ -39,6 +41,9 @@ def _parts(value: object) -> list[Tensor]:
         return [torch.from_numpy(value)]
     if not isinstance(value, Tensor):
         return []
+    if isinstance(value, DiskFeatures):
+        # what its files hold, of which only the blocks are read
+        return list(value.parts)
     if value.layout == torch.sparse_csr:
         return [value.crow_indices(), value.col_indices(), value.values()]
     return [value]

@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from herofilter.data import to_sparse
+from herofilter.data import DiskFeatures, load_graph_folder, save_graph_folder, to_sparse
 from herofilter.training import fingerprint as module
 from herofilter.training.fingerprint import fingerprint
 from tests.training.graphs import graph
@@ -49,3 +49,18 @@ def test_a_large_array_is_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> Non
         value[place] = 1
         seen.append(fingerprint(Data(x=value)) != fingerprint(Data(x=torch.zeros(20))))
     assert [place for place, told in enumerate(seen) if told] == [0, 1, 9, 10, 18, 19]
+
+
+def test_features_on_disk_are_not_read_whole(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_graph_folder(graph(), tmp_path / "one")
+    data = load_graph_folder(tmp_path / "one")
+    changed = graph()
+    changed.x[3, 1] += 1
+    save_graph_folder(changed, tmp_path / "other")
+
+    def whole(self: DiskFeatures) -> None:
+        raise AssertionError("all rows were read")
+
+    monkeypatch.setattr(DiskFeatures, "whole", whole)
+    assert fingerprint(data) == fingerprint(load_graph_folder(tmp_path / "one"))
+    assert fingerprint(data) != fingerprint(load_graph_folder(tmp_path / "other"))
