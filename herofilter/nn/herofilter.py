@@ -8,16 +8,17 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from herofilter.data import DiskFeatures
-from herofilter.errors import GraphError, check_choice
+from herofilter.errors import GraphError
 from herofilter.nn.aggregation import Aggregation
 from herofilter.nn.classifier import LARGEST_BATCH, Batch, NodeClassifier, select
 from herofilter.nn.gather import gather_chunks
 from herofilter.nn.head import Head
 from herofilter.nn.labels import LabelTokens
 from herofilter.nn.mixer import MixerBlock
+from herofilter.nn.score_scale import normalise_scores
 from herofilter.nn.stem import Stem
 from herofilter.patchers import Patches, RelationSummary, Slot, SpectralPatcher
-from herofilter.settings import SCORE_NORMS, ModelConfig
+from herofilter.settings import ModelConfig
 from herofilter.spectral import check_memory
 
 _CHUNK_BYTES = 2**21
@@ -301,25 +302,3 @@ class HeroFilter(NodeClassifier):
 
 def _bytes(x: Tensor) -> int:
     return 12 * x.values().numel() if x.layout == torch.sparse_csr else 4 * x.numel()
-
-
-def normalise_scores(patches: Patches, kind: str) -> Tensor:
-    """Return the factor of each token: ``[b, p]``, zero at padding.
-
-    ``max`` divides a row by its largest modulus and ``l1`` by the sum of them, both without
-    the ego slot, whose factor is one; ``raw`` leaves scores as they are. ``straight_through``
-    is one everywhere, yet lets gradients pass as if it were the score.
-    """
-    check_choice("score_norm", kind, SCORE_NORMS)
-    score = patches.score
-    if kind == "raw":
-        return score
-    if kind == "straight_through":
-        return patches.mask.to(score.dtype) + (score - score.detach())
-    first = 1 if patches.slots[0].name == "ego" else 0
-    others = score[:, first:]
-    if others.size(1):
-        size = others.abs()
-        total = size.amax(1, keepdim=True) if kind == "max" else size.sum(1, keepdim=True)
-        others = others / total.clamp(min=1e-12)
-    return torch.cat([torch.ones_like(score[:, :first]), others], dim=1)

@@ -7,7 +7,8 @@ from torch_geometric.data import Data
 
 from herofilter.errors import ConfigError
 from herofilter.nn.classifier import NodeClassifier, select
-from herofilter.nn.herofilter import HeroFilter, normalise_scores
+from herofilter.nn.herofilter import HeroFilter
+from herofilter.nn.score_scale import normalise_scores
 from herofilter.spectral import check_memory
 
 

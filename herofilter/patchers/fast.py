@@ -157,8 +157,9 @@ class FastPatcher:
         """
         entries = num_edges * (2 if self.directed == "symmetrise" else 1) + num_nodes
         patches = num_nodes * self.patch_size * 12
-        # the edge list, its copies on the way to the matrix, and the matrix to work on
-        matrices = 5 * 16 * entries
+        # the edge list, its copies on the way to the matrix, and the matrix to work on, of which
+        # each further relation keeps one of its own
+        matrices = (5 + 2 * (len(self._widths()) - 1)) * 16 * entries
         if self._uses_series(num_nodes, entries):
             work = min(BLOCK_BYTES, 4 * 8 * num_nodes * num_nodes)
         else:

@@ -96,8 +96,8 @@ def stored_patches(patcher: FastPatcher, data: Data, progress: Progress | None =
         return patcher(data, progress=progress)
 
 
-def fingerprint(data: Data) -> str:
-    """Return a hash of a graph's nodes, edges and weights, in the order they are listed."""
+def _edge_hash(data: Data) -> str:
+    """Return a hash of all that patches depend on: nodes, edges, weights, in their order."""
     digest = hashlib.blake2b(f"{int(data.num_nodes or 0)};".encode(), digest_size=16)
     digest.update(np.ascontiguousarray(data.edge_index.numpy()).data)
     if data.get("edge_weight") is not None:
@@ -113,7 +113,7 @@ def _header(patcher: FastPatcher, data: Data, shard_rows: int) -> dict[str, Any]
         "patch_size": patcher.patch_size,
         "slots": [list(slot) for slot in patcher.all_slots()],
         "settings": {**settings, "relations": list(patcher.relations)},
-        "graph": fingerprint(data),
+        "graph": _edge_hash(data),
         "shard_rows": shard_rows,
     }
 
@@ -140,8 +140,12 @@ def _begin(path: Path, header: dict[str, Any]) -> PatchStore:
     store = PatchStore(path, header)
     (path / JOURNAL).unlink(missing_ok=True)
     for name, (kind, shape) in store.arrays.items():
+        size = np.dtype(kind).itemsize * int(np.prod(shape))
         with (path / name).open("wb") as file:
-            file.truncate(np.dtype(kind).itemsize * int(np.prod(shape)))
+            file.truncate(size)
+            if size and hasattr(os, "posix_fallocate"):
+                # a disk that is full says so here; in the midst of a map it would end the process
+                os.posix_fallocate(file.fileno(), 0, size)
     # last: with the header there, the files are there
     write_json(path / HEADER, header)
     return store

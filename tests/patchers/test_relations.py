@@ -169,3 +169,12 @@ def test_summary_passes_gradients_back() -> None:
     (summary.summarise(hidden) * weight).sum().backward()
     expected = torch.einsum("rvj,rvh->jh", columns, weight)
     torch.testing.assert_close(hidden.grad, expected, atol=1e-5, rtol=1e-4)
+
+
+def test_each_relation_counts_in_the_estimate_of_memory() -> None:
+    one, four = (
+        FastPatcher(9, directed="keep", relations=names).memory(10**6, 10**7)
+        for names in (("out",), RELATIONS)
+    )
+    # matrices of the three others, with at least eight bytes per edge
+    assert four - one > 3 * 8 * 10**7

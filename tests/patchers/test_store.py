@@ -167,6 +167,21 @@ def test_a_cache_that_cannot_be_written_is_passed_over(tmp_path: Path, monkeypat
     assert torch.equal(patches.index, PATCHER(graph()).index)
 
 
+def test_a_full_disk_is_no_end(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("HEROFILTER_CACHE", str(tmp_path))
+
+    def full(*_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storing.os, "posix_fallocate", full)
+        with pytest.warns(CacheWarning, match="No space left on device"):
+            patches = storing.stored_patches(PATCHER, graph())
+    assert torch.equal(patches.index, PATCHER(graph()).index)
+    # what was begun is no obstacle once there is room
+    assert torch.equal(storing.stored_patches(PATCHER, graph()).index.long(), patches.index)
+
+
 KILLED = """
 import sys, time
 from herofilter.patchers import write_patches

@@ -387,4 +387,7 @@ def test_a_good_file_gives_no_warning(tmp_path: Path) -> None:
     die_after(path, 3, data, SHORT)
     with warnings.catch_warnings():
         warnings.simplefilter("error", CheckpointWarning)
-        run(data, SHORT, Checkpoint(path, OWNER))
+        checkpoint = Checkpoint(path, OWNER)
+        run(data, SHORT, checkpoint)
+    # it was taken up and not passed over in silence
+    assert checkpoint.earlier > 0

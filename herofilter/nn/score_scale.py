@@ -1,0 +1,30 @@
+"""How much each token of a patch counts, by its score."""
+
+import torch
+from torch import Tensor
+
+from herofilter.errors import check_choice
+from herofilter.patchers import Patches
+from herofilter.settings import SCORE_NORMS
+
+
+def normalise_scores(patches: Patches, kind: str) -> Tensor:
+    """Return the factor of each token: ``[b, p]``, zero at padding.
+
+    ``max`` divides a row by its largest modulus and ``l1`` by the sum of them, both without
+    the ego slot, whose factor is one; ``raw`` leaves scores as they are. ``straight_through``
+    is one everywhere, yet lets gradients pass as if it were the score.
+    """
+    check_choice("score_norm", kind, SCORE_NORMS)
+    score = patches.score
+    if kind == "raw":
+        return score
+    if kind == "straight_through":
+        return patches.mask.to(score.dtype) + (score - score.detach())
+    first = 1 if patches.slots[0].name == "ego" else 0
+    others = score[:, first:]
+    if others.size(1):
+        size = others.abs()
+        total = size.amax(1, keepdim=True) if kind == "max" else size.sum(1, keepdim=True)
+        others = others / total.clamp(min=1e-12)
+    return torch.cat([torch.ones_like(score[:, :first]), others], dim=1)
