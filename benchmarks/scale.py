@@ -8,8 +8,9 @@ import json
 import math
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from rich.table import Table
 from benchmarks.child import run_child
 from benchmarks.scale_picture import scale_picture
 from benchmarks.scale_work import (
-    PATENTS_EDGES,
     PATENTS_NODES,
     STAGES,
     Graph,
@@ -30,9 +30,9 @@ from herofilter.files import write_json
 from herofilter.training.environment import environment
 
 LINES = Path("results/scale.jsonl")
-SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000)
+SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, PATENTS_NODES)
 PATCH_SIZES = (8, 16, 32, 64)
-PATCH_SIZE = 16
+PATCH_SIZE, WIDE_PATCH = 16, 32
 # the size at which patch sizes are compared
 PATCHES_AT = 100_000
 FIT_FROM = 10_000
@@ -41,47 +41,63 @@ Key = tuple[int, int, int, str, int]
 Line = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Task:
+    """What to measure on one graph with one patch size."""
+
+    graph: Graph
+    patch_size: int
+    stages: tuple[str, ...] = STAGES
+
+    def heads(self) -> list[Line]:
+        """Return the beginning of the line of each stage."""
+        return [
+            {**asdict(self.graph), "stage": stage, "patch_size": self.patch_size}
+            for stage in self.stages
+        ]
+
+
 def plan(
     sizes: Sequence[int], patch_sizes: Sequence[int], patents: bool, seed: int = 0
-) -> list[tuple[Graph, int]]:
+) -> list[Task]:
     """Return the graphs and patch sizes to measure, small graphs first.
 
     Patch sizes are compared on one graph, the largest of at most 100 000 nodes; the others have
-    p = 16.
+    p = 16. At the size of snap-patents there are patches with p = 32, too.
     """
-    if patents:
-        return [(Graph(PATENTS_NODES, PATENTS_EDGES, seed), PATCH_SIZE)]
-    ordered = sorted(set(sizes))
-    compared = max((size for size in ordered if size <= PATCHES_AT), default=ordered[0])
-    pairs = []
+    ordered = [PATENTS_NODES] if patents else sorted(set(sizes))
+    compared = max((size for size in ordered if size <= PATCHES_AT), default=None)
+    tasks = []
     for size in ordered:
         widths = {PATCH_SIZE, *patch_sizes} if size == compared else {PATCH_SIZE}
-        pairs += [(Graph.of_size(size, seed), width) for width in sorted(widths)]
-    return pairs
+        tasks += [Task(Graph.of_size(size, seed), width) for width in sorted(widths)]
+        if size == PATENTS_NODES:
+            tasks.append(Task(Graph.of_size(size, seed), WIDE_PATCH, ("patcher",)))
+    return tasks
 
 
-def run_scale(pairs: Sequence[tuple[Graph, int]], path: Path) -> tuple[list[Line], list[Line]]:
-    """Measure what ``path`` doesn't hold yet; return its lines about ``pairs``, and failures.
+def run_scale(tasks: Sequence[Task], path: Path) -> tuple[list[Line], list[Line]]:
+    """Measure what ``path`` doesn't hold yet; return its lines about ``tasks``, and failures.
 
     Every finished measurement is added to ``path`` at once, so that a run can be continued.
     """
     failures = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        for graph in dict.fromkeys(graph for graph, _ in pairs):
-            widths = [width for other, width in pairs if other == graph]
-            failures += _run_graph(graph, widths, path, folder)
+        for graph in dict.fromkeys(task.graph for task in tasks):
+            own = [task for task in tasks if task.graph == graph]
+            failures += _run_graph(own, path, folder)
             for file in folder.iterdir():
                 file.unlink()
-    wanted = {_key({**asdict(g), "stage": s, "patch_size": p}) for g, p in pairs for s in STAGES}
+    wanted = {_key(head) for task in tasks for head in task.heads()}
     return [line for line in read_lines(path) if _key(line) in wanted], failures
 
 
-def _run_graph(graph: Graph, widths: list[int], path: Path, folder: Path) -> list[Line]:
+def _run_graph(tasks: Sequence[Task], path: Path, folder: Path) -> list[Line]:
     failures = []
-    for width in widths:
+    for task in tasks:
+        graph, width, heads = task.graph, task.patch_size, task.heads()
         done = {_key(line) for line in read_lines(path)}
-        heads = [{**asdict(graph), "stage": stage, "patch_size": width} for stage in STAGES]
         missing = [head for head in heads if _key(head) not in done]
         if not missing:
             continue
@@ -139,7 +155,10 @@ def slope(lines: Iterable[Line], key: str = "seconds") -> float | None:
 def summarise(lines: list[Line]) -> dict[str, Any]:
     """Return measurements by stage and the slopes of their fits."""
     by_size, by_patch = {}, {}
-    compared = {line["nodes"] for line in lines if line["patch_size"] != PATCH_SIZE}
+    widths_at = Counter(
+        nodes for nodes, _ in {(line["nodes"], line["patch_size"]) for line in lines}
+    )
+    compared = [nodes for nodes, count in widths_at.most_common(1) if count > 1]
     for stage in STAGES:
         own = [line for line in lines if line["stage"] == stage]
         widths = [line for line in own if line["patch_size"] == PATCH_SIZE]

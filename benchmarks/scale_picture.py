@@ -43,8 +43,10 @@ def scale_picture(
                 marker="o",
                 markersize=4,
             )
-        axes.set_yscale("log")
-        axes.set_xscale("log", base=10 if key == "nodes" else 2)
+        if any(lines.values()):
+            # an axis without anything has no logarithm
+            axes.set_yscale("log")
+            axes.set_xscale("log", base=10 if key == "nodes" else 2)
         axes.set_ylabel("seconds")
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)

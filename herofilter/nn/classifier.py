@@ -27,12 +27,14 @@ class NodeClassifier(nn.Module, ABC):
     learned filter or patches overrides only the first two. ``feature_scaling`` is how the
     features that it was trained on were scaled; ``whole_graph`` says that a step costs all nodes,
     however few of them are asked for, so that the trainer asks for all at once; ``by_rows`` that
-    it reads features through :func:`select` alone, so that they may stay on disk.
+    it reads features through :func:`select` alone, so that they may stay on disk; ``in_pieces``
+    that it predicts in parts, of which several can be at work at once with a thread each.
     """
 
     feature_scaling: str = "none"
     whole_graph: bool = False
     by_rows: bool = False
+    in_pieces: bool = False
 
     @abstractmethod
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:

@@ -8,6 +8,25 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 
+def gather_tokens(hidden: Tensor, index: Tensor, room: int = 0) -> Tensor:
+    """Return the tokens ``hidden[index]``, patch positions first, without a way back.
+
+    Shapes:
+        - hidden: ``[n, h]``; index: ``[b, p]``
+        - output: ``[p + room, b, h]``, of which the last ``room`` positions are to be filled
+
+    Example:
+        >>> gather_tokens(torch.eye(3), torch.tensor([[2, 0]])).argmax(-1).tolist()
+        [[2], [0]]
+    """
+    (count, members), channels = index.shape, hidden.size(1)
+    tokens = hidden.new_empty(members + room, count, channels)
+    # [p, b, h] -> [p·b, h]: rows are taken faster by one list of them than by a table
+    rows = tokens[:members].view(-1, channels)
+    torch.index_select(hidden, 0, index.t().reshape(-1), out=rows)
+    return tokens
+
+
 def gather_chunks(hidden: Tensor, indices: Sequence[Tensor]) -> Iterator[Tensor]:
     """Yield the tokens ``hidden[index]`` of each chunk, patch positions first.
 
@@ -27,7 +46,7 @@ def gather_chunks(hidden: Tensor, indices: Sequence[Tensor]) -> Iterator[Tensor]
         yield from _Gather.apply(hidden, *indices)  # type: ignore[no-untyped-call]
         return
     for index in indices:
-        yield hidden[index.t()]
+        yield gather_tokens(hidden, index)
 
 
 class _Gather(torch.autograd.Function):
@@ -35,7 +54,7 @@ class _Gather(torch.autograd.Function):
     def forward(ctx: Any, hidden: Tensor, *indices: Tensor) -> tuple[Tensor, ...]:
         ctx.save_for_backward(*indices)
         ctx.shape = hidden.shape
-        return tuple(hidden[index.t()] for index in indices)
+        return tuple(gather_tokens(hidden, index) for index in indices)
 
     @staticmethod
     @once_differentiable

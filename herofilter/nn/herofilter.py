@@ -1,49 +1,27 @@
 """The model: patches in, raw logits out."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from herofilter.data import DiskFeatures
 from herofilter.errors import GraphError
 from herofilter.nn.aggregation import Aggregation
-from herofilter.nn.classifier import LARGEST_BATCH, Batch, NodeClassifier, select
-from herofilter.nn.gather import gather_chunks
+from herofilter.nn.classifier import Batch, NodeClassifier, select
+from herofilter.nn.gather import gather_chunks, gather_tokens
 from herofilter.nn.head import Head
 from herofilter.nn.labels import LabelTokens
 from herofilter.nn.mixer import MixerBlock
+from herofilter.nn.patch_batch import Part, PatchBatch, cut_parts, largest_batch
 from herofilter.nn.score_scale import normalise_scores
 from herofilter.nn.stem import Stem
 from herofilter.patchers import Patches, RelationSummary, Slot, SpectralPatcher
 from herofilter.settings import ModelConfig
 from herofilter.spectral import check_memory
+from herofilter.threads import each
 
 _CHUNK_BYTES = 2**21
-# what a batch without a way back may take, when features are in memory and on disk
-_BATCH_BYTES, _DISK_BATCH_BYTES = 2**29, 2**28
-_SMALLEST_BATCH = 256
-
-
-@dataclass(frozen=True, eq=False)
-class PatchBatch(Batch):
-    """Nodes with their patches and the features of all nodes in them.
-
-    Args:
-        data: the graph.
-        nodes: ``[b]``, or None for all.
-        patches: of the nodes.
-        needed: the nodes that occur in the patches, each once; None for all nodes.
-        index: ``[b, p]``, where in ``needed`` a member stands.
-        x: features of the needed nodes.
-    """
-
-    patches: Patches
-    needed: Tensor | None
-    index: Tensor
-    x: Tensor
 
 
 class HeroFilter(NodeClassifier):
@@ -81,6 +59,7 @@ class HeroFilter(NodeClassifier):
     """
 
     by_rows = True
+    in_pieces = True
 
     def __init__(
         self,
@@ -201,7 +180,10 @@ class HeroFilter(NodeClassifier):
 
     def classify(self, batch: Batch) -> Tensor:
         """Return logits of a batch."""
-        return torch.cat([self.mix(tokens) for tokens in self._batch_chunks(batch)])
+        if torch.is_grad_enabled():
+            return torch.cat([self.mix(tokens) for tokens in self._batch_chunks(batch)])
+        hidden, parts = self._parts(batch)
+        return torch.cat(each(lambda part: self.mix(self._tokens(hidden, part)), parts))
 
     def token_chunks(self, data: Data, nodes: Tensor | None = None) -> Iterator[Tensor]:
         """Yield the tokens of ``nodes``, some nodes at a time: ``[p', b, h]`` each.
@@ -211,6 +193,16 @@ class HeroFilter(NodeClassifier):
         yield from self._batch_chunks(self.gather(data, nodes))
 
     def _batch_chunks(self, batch: Batch) -> Iterator[Tensor]:
+        hidden, parts = self._parts(batch)
+        if not torch.is_grad_enabled():
+            yield from (self._tokens(hidden, part) for part in parts)
+            return
+        members = gather_chunks(hidden, [part.index for part in parts])
+        for rows, part in zip(members, parts, strict=True):
+            yield self.join_tokens(rows, part.scale, part.labels, part.summary)
+
+    def _parts(self, batch: Batch) -> tuple[Tensor, list[Part]]:
+        """Return the vectors of all nodes needed, and what makes tokens of them, in chunks."""
         if not isinstance(batch, PatchBatch):
             batch = self.gather(batch.data, batch.nodes)
         patches = batch.patches
@@ -221,35 +213,27 @@ class HeroFilter(NodeClassifier):
         summariser = self.summariser
         summary = None if summariser is None else summariser.summarise(hidden, batch.nodes)
         shown = None if self.labels is None else self.labels.look_up(patches.index, patches.nodes)
-        indices, scales = (torch.split(part, self.chunk_size) for part in (batch.index, scale))
-        # split, and not slices: their way back would fill a whole tensor for each chunk
-        summaries = (
-            [None] * len(scales) if summary is None else torch.split(summary, self.chunk_size, 1)
-        )
-        labels = [None] * len(scales) if shown is None else torch.split(shown, self.chunk_size)
-        parts = zip(gather_chunks(hidden, indices), scales, labels, summaries, strict=True)
-        for part in parts:
-            yield self.join_tokens(*part)
+        return hidden, cut_parts(self.chunk_size, batch.index, scale, shown, summary)
+
+    def _tokens(self, hidden: Tensor, part: Part) -> Tensor:
+        """Return what :meth:`join_tokens` would, without a way back and without copies."""
+        count = part.index.size(1)
+        room = 0 if part.summary is None else part.summary.size(0)
+        tokens = gather_tokens(hidden, part.index, room)
+        members = tokens[:count]
+        if self.labels is not None and part.labels is not None:
+            members += self.labels(part.labels).transpose(0, 1)
+        members *= part.scale.t().unsqueeze(-1)
+        if part.summary is not None:
+            tokens[count:] = part.summary
+        return tokens
 
     def largest_batch(self, data: Data) -> int:
         """Return how many nodes at once touch no more than 512 MiB of features and tokens.
 
         Of features on disk they touch no more than half of that.
         """
-        x, members = data.x, self.patcher.patch_size
-        size, most = _bytes(x), _BATCH_BYTES
-        if isinstance(x, DiskFeatures):
-            size, most = x.num_bytes, _DISK_BATCH_BYTES
-        # rows of features at work and read ahead; of hidden ones before and after the activation
-        row = 2 * (size // max(1, x.size(0))) + 12 * self.token_channels
-        count = min(LARGEST_BATCH, int(x.size(0)))
-        while count > _SMALLEST_BATCH:
-            # an entry of a patch takes some forty bytes: itself, its place, its rank, its score
-            if row * min(count * members, x.size(0)) + 40 * count * members <= most:
-                break
-            count //= 2
-        # a graph that fits at once is never cut
-        return LARGEST_BATCH if count == x.size(0) else count
+        return largest_batch(data.x, self.patcher.patch_size, self.token_channels)
 
     def hidden(self, x: Tensor, nodes: Tensor | None = None) -> Tensor:
         """Return the vectors of ``nodes`` (all when None) before patches gather them."""
@@ -298,7 +282,3 @@ class HeroFilter(NodeClassifier):
             f"training on raw features of {num_tokens} tokens",
             "set batch_size, a smaller patch_size, or stem=true",
         )
-
-
-def _bytes(x: Tensor) -> int:
-    return 12 * x.values().numel() if x.layout == torch.sparse_csr else 4 * x.numel()

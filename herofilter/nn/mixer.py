@@ -68,7 +68,7 @@ class PatchMLP(TwoLayers):
     def forward(self, tokens: Tensor) -> Tensor:
         # [p, b, h] -> [p, b·h]: a patch layer is then one product, without a transpose
         flat = tokens.reshape(tokens.size(0), -1)
-        hidden = torch.addmm(self.first.bias.unsqueeze(1), self.first.weight, flat).relu()
+        hidden = torch.addmm(self.first.bias.unsqueeze(1), self.first.weight, flat).relu_()
         hidden = self.dropout(hidden)
         out = torch.addmm(self.second.bias.unsqueeze(1), self.second.weight, hidden)
         return out.view_as(tokens)
@@ -82,7 +82,7 @@ class FeatureMLP(TwoLayers):
     """
 
     def forward(self, tokens: Tensor) -> Tensor:
-        out: Tensor = self.second(self.dropout(self.first(tokens).relu()))
+        out: Tensor = self.second(self.dropout(self.first(tokens).relu_()))
         return out
 
 
@@ -146,7 +146,8 @@ class MixerBlock(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         for norm, mix in zip(self.layers[::2], self.layers[1::2], strict=True):
             mixed: Tensor = mix(norm(tokens))
-            tokens = tokens + mixed if self.residual else mixed.relu()
+            # neither product needs its own result on the way back
+            tokens = mixed.add_(tokens) if self.residual else mixed.relu_()
         return tokens
 
 

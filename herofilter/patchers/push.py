@@ -20,6 +20,9 @@ from herofilter.patchers.ranking import rank
 FINER = 0.25
 FINEST = 1e-30
 ENDLESS = np.int64(2**62)
+# edges of a node whose ends are asked for before it is its turn
+AHEAD = np.uint64(24)
+TWO, THREE = np.uint64(2), np.uint64(3)
 
 
 class PushRule(NamedTuple):
@@ -59,7 +62,9 @@ def workspace(graph: PushGraph, eps: float) -> PushSpace:
     kind = graph.indices.dtype
     # a power of two, so that a mask wraps positions in the queue
     queue = np.empty(1 << max(1, size).bit_length(), dtype=kind)
-    return PushSpace(work, queue, np.empty(size, dtype=kind), np.empty(size, dtype=kind))
+    # one more place than nodes: the one after the last is written, too
+    touched, pushed = np.empty(size + 1, dtype=kind), np.empty(size, dtype=kind)
+    return PushSpace(work, queue, touched, pushed)
 
 
 @njit(cache=True, nogil=True)
@@ -86,22 +91,30 @@ def spread(
     # unsigned positions spare the test for negative ones in the innermost loop
     one, mask = np.uint64(1), np.uint64(queue.shape[0] - 1)
     head, tail = np.uint64(0), np.uint64(waiting)
-    edges = 0
+    edges, ready = 0, False
     while waiting > 0 and edges < most:
         u = np.uint64(queue[head])
         head = (head + one) & mask
         waiting -= 1
-        # each node asks for the next ones' arrays: their addresses hang on one another
-        if waiting > 1:
-            later = np.uint64(queue[(head + one) & mask])
-            prefetch(indptr, later)
-            prefetch(degree, later)
-        if waiting > 0:
-            prefetch(indices, np.uint64(indptr[np.uint64(queue[head])]))
+        # what a node needs is asked for while the ones before it are at work; each address is
+        # found in an array that was asked for a node earlier
+        if waiting > 3:
+            fourth = np.uint64(queue[(head + THREE) & mask])
+            prefetch(indptr, fourth)
+            prefetch(degree, fourth)
+        if waiting > 2:
+            prefetch(indices, np.uint64(indptr[np.uint64(queue[(head + TWO) & mask])]))
         start, stop = np.uint64(indptr[u]), np.uint64(indptr[u + one])
         edges += int(stop - start)
-        for e in range(start, stop):
-            prefetch(work, np.uint64(indices[e]))
+        if not ready:
+            for e in range(start, min(stop, start + AHEAD)):
+                prefetch(work, np.uint64(indices[e]))
+        ready = waiting > 0
+        if ready:
+            following = np.uint64(queue[head])
+            first, last = np.uint64(indptr[following]), np.uint64(indptr[following + one])
+            for e in range(first, min(last, first + AHEAD)):
+                prefetch(work, np.uint64(indices[e]))
         total = work[u, 0]
         limit = eps * degree[u]
         if work[u, 1] == limit:
@@ -110,19 +123,23 @@ def spread(
         flow = c * (total - (work[u, 1] - limit)) / degree[u]
         work[u, 1] = total + limit
         for e in range(start, stop):
+            if e + AHEAD < stop:
+                prefetch(work, np.uint64(indices[e + AHEAD]))
             w = np.uint64(indices[e])
             before = work[w, 0]
             after = before + flow * weights[e]
             work[w, 0] = after
-            if before == 0.0 and after > 0.0:
-                touched[count] = indices[e]
-                count += 1
-                if finer:
-                    work[w, 1] = eps * degree[w]
-            if before <= work[w, 1] < after:
-                queue[tail] = indices[e]
-                tail = (tail + one) & mask
-                waiting += 1
+            # written in any case and counted if it holds: jumps would often be guessed wrong
+            fresh = (before == 0.0) & (after > 0.0)
+            touched[count] = indices[e]
+            count += int(fresh)
+            if finer and fresh:
+                work[w, 1] = eps * degree[w]
+            bar = work[w, 1]
+            crossed = (before <= bar) & (bar < after)
+            queue[tail] = indices[e]
+            tail = (tail + np.uint64(crossed)) & mask
+            waiting += int(crossed)
     return count, senders, edges
 
 

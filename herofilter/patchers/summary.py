@@ -9,6 +9,7 @@ from herofilter.data.structure import is_directed
 from herofilter.patchers.fast import BACKWARDS, TWO_STEPS, FastPatcher
 from herofilter.patchers.products import csr_of, product
 from herofilter.spectral.adjacency import normalised_adjacency
+from herofilter.threads import each
 
 SERIES_STEPS = 4
 
@@ -59,7 +60,7 @@ class RelationSummary:
             - **returns**: [number of relations, b, h]
         """
         known: dict[tuple[bool, ...], Tensor] = {(): hidden}
-        parts = [self._relation(relation, known) for relation in self.relations]
+        parts = each(lambda relation: self._relation(relation, known), self.relations)
         stacked = torch.stack(parts)
         return stacked if nodes is None else stacked.index_select(1, nodes)
 

@@ -150,7 +150,7 @@ def stream_logits(
     with closing(logit_chunks(model, prepared, nodes, EVAL_BATCH)) as chunks:
         while True:
             # not around the yield: the caller has threads of his own
-            with one_thread(small):
+            with one_thread(small or model.in_pieces, pieces=True):
                 logits = next(chunks, None)
             if logits is None:
                 return
@@ -163,7 +163,8 @@ def evaluate(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:
 
 
 def _logits(model: NodeClassifier, data: Data, nodes: Tensor) -> Tensor:
-    return torch.cat(list(logit_chunks(model, data, nodes, EVAL_BATCH)))
+    with one_thread(model.in_pieces, pieces=True):
+        return torch.cat(list(logit_chunks(model, data, nodes, EVAL_BATCH)))
 
 
 def _score(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:

@@ -9,7 +9,8 @@ from rich.console import Console
 
 from benchmarks import scale
 from benchmarks.child import Outcome
-from benchmarks.scale import PATCH_SIZE, main, plan, read_lines, run_scale, scale_table, slope
+from benchmarks.scale import PATCH_SIZE, Task, main, plan, read_lines, run_scale, scale_table, slope
+from benchmarks.scale_picture import scale_picture
 from benchmarks.scale_work import STAGES, Graph, make_graph, read_graph
 from herofilter.data.power_law import power_law_graph
 from tests.benchmarks.here import here
@@ -22,12 +23,13 @@ def line(nodes: int, seconds: float, stage: str = "epoch", patch_size: int = 16)
 
 def test_the_average_degree_is_that_of_snap_patents() -> None:
     assert Graph.of_size(1000).edges == 4780
-    assert plan([], [], patents=True) == [(Graph(2_923_922, 13_975_788, 0), 16)]
+    graph = Graph(2_923_922, 13_975_788, 0)
+    assert plan([], [8], patents=True) == [Task(graph, 16), Task(graph, 32, ("patcher",))]
 
 
 def test_patch_sizes_are_compared_on_one_graph() -> None:
-    pairs = plan([200_000, 1000, 100_000], [8, 32], patents=False)
-    sizes = [(graph.nodes, width) for graph, width in pairs]
+    tasks = plan([200_000, 1000, 100_000], [8, 32], patents=False)
+    sizes = [(task.graph.nodes, task.patch_size) for task in tasks]
     assert sizes == [(1000, 16), (100_000, 8), (100_000, 16), (100_000, 32), (200_000, 16)]
 
 
@@ -50,8 +52,8 @@ def test_every_stage_is_measured_once(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(scale, "run_child", counted)
     path = tmp_path / "scale.jsonl"
-    pairs = [(Graph.of_size(60), 4), (Graph.of_size(60), PATCH_SIZE)]
-    lines, failures = run_scale(pairs, path)
+    tasks = [Task(Graph.of_size(60), 4), Task(Graph.of_size(60), PATCH_SIZE)]
+    lines, failures = run_scale(tasks, path)
     assert failures == []
     assert calls == ["make_graph", *STAGES, *STAGES]
     assert [(entry["patch_size"], entry["stage"]) for entry in lines] == [
@@ -59,20 +61,20 @@ def test_every_stage_is_measured_once(tmp_path: Path, monkeypatch: pytest.Monkey
     ]
     assert all(entry["seconds"] > 0 and entry["peak_gib"] > 0 for entry in lines)
     calls.clear()
-    assert run_scale(pairs, path) == (lines, [])
+    assert run_scale(tasks, path) == (lines, [])
     assert calls == []
     # of a run that was cut off in the middle of a line, the rest is measured, and the patches anew
     text = path.read_text(encoding="utf-8")
     path.write_text(text[: text.index('"inference"')], encoding="utf-8")
-    again, _ = run_scale(pairs[:1], path)
+    again, _ = run_scale(tasks[:1], path)
     assert calls == ["make_graph", "patcher", "inference"]
     assert [entry["stage"] for entry in again] == list(STAGES)
 
 
 def test_a_stage_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scale, "run_child", here)
-    pairs = [(Graph.of_size(60), 61)]
-    lines, failures = run_scale(pairs, tmp_path / "scale.jsonl")
+    tasks = [Task(Graph.of_size(60), 61)]
+    lines, failures = run_scale(tasks, tmp_path / "scale.jsonl")
     assert lines == []
     assert [(entry["stage"], entry["why"]) for entry in failures] == [
         (
@@ -98,6 +100,15 @@ def test_a_summary_has_both_panels() -> None:
     assert [row["patch_size"] for row in summary["by_patch"]["epoch"]] == [8, 16]
     assert summary["slopes"]["epoch"] == pytest.approx(1.0)
     assert summary["slopes"]["patcher"] is None
+
+
+def test_a_graph_of_one_patch_size_leaves_the_second_panel_empty(tmp_path: Path) -> None:
+    lines = [line(30_000, 3.0), line(10_000, 1.0)]
+    summary = scale.summarise(lines)
+    assert summary["by_patch"]["epoch"] == []
+    path = tmp_path / "scale.png"
+    scale_picture(summary["by_size"], summary["by_patch"], summary["slopes"], path)
+    assert path.read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_command_writes_lines_summary_and_picture(

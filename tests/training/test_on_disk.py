@@ -18,8 +18,7 @@ from herofilter.data import (
     select_split,
 )
 from herofilter.errors import OutOfMemoryError
-from herofilter.nn import HeroFilter, find_model
-from herofilter.nn import herofilter as mixer
+from herofilter.nn import HeroFilter, find_model, patch_batch
 from herofilter.patchers import FastPatcher
 from herofilter.settings import TrainConfig
 from herofilter.training import predict_logits, prepare, prepare_features, seeded, train
@@ -135,13 +134,13 @@ def test_a_batch_is_chosen_by_memory(tmp_path: Path, monkeypatch: pytest.MonkeyP
     model = HeroFilter(12, 3, FastPatcher(patch_size=4)(data))
     assert model.largest_batch(data) == 65536
     other = folder_of(data, tmp_path / "graph")
-    monkeypatch.setattr(mixer, "_SMALLEST_BATCH", 4)
-    monkeypatch.setattr(mixer, "_DISK_BATCH_BYTES", 100_000)
+    monkeypatch.setattr(patch_batch, "_SMALLEST_BATCH", 4)
+    monkeypatch.setattr(patch_batch, "_DISK_BATCH_BYTES", 100_000)
     count = model.largest_batch(other)
     # two rows of 12 features, three of 64 channels, and 40 bytes for each place in a patch
     assert count * 4 * (2 * 48 + 12 * 64 + 40) <= 100_000 < 2 * count * 4 * (2 * 48 + 12 * 64 + 40)
     assert model.largest_batch(data) == 65536
-    monkeypatch.setattr(mixer, "_DISK_BATCH_BYTES", 1)
+    monkeypatch.setattr(patch_batch, "_DISK_BATCH_BYTES", 1)
     assert model.largest_batch(other) == 4
 
 
@@ -176,7 +175,7 @@ import psutil, torch
 from torch_geometric.data import Data
 from herofilter.data import disk_features, load_graph_folder, save_graph_folder
 from herofilter.nn import HeroFilter
-from herofilter.nn import herofilter as mixer
+from herofilter.nn import patch_batch
 from herofilter.patchers import Patches
 from herofilter.settings import ModelConfig, TrainConfig
 from herofilter.training import train
@@ -198,7 +197,7 @@ def run(data, patches, out):
     write_node_predictions(out, model, data)
 
 torch.set_num_threads(1)
-mixer._DISK_BATCH_BYTES = disk_features.MAPPED_BYTES = 2**24
+patch_batch._DISK_BATCH_BYTES = disk_features.MAPPED_BYTES = 2**24
 folder, n = sys.argv[1], int(sys.argv[2])
 # what is loaded at the first use isn't counted
 run(*graph(34_000, folder + "/small"), folder + "/small.csv")

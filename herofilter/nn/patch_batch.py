@@ -1,0 +1,99 @@
+"""Batches of patches: what is read for some nodes, and how it is cut up."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from herofilter.data import DiskFeatures
+from herofilter.nn.classifier import LARGEST_BATCH, Batch
+from herofilter.patchers import Patches
+
+# what a batch without a way back may take, when features are in memory and on disk
+_BATCH_BYTES, _DISK_BATCH_BYTES = 2**29, 2**28
+_SMALLEST_BATCH = 256
+
+
+@dataclass(frozen=True, eq=False)
+class PatchBatch(Batch):
+    """Nodes with their patches and the features of all nodes in them.
+
+    Args:
+        data: the graph.
+        nodes: ``[b]``, or None for all.
+        patches: of the nodes.
+        needed: the nodes that occur in the patches, each once; None for all nodes.
+        index: ``[b, p]``, where in ``needed`` a member stands.
+        x: features of the needed nodes.
+    """
+
+    patches: Patches
+    needed: Tensor | None
+    index: Tensor
+    x: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What makes the tokens of some nodes.
+
+    Shapes:
+        - index and scale: ``[b, p]``; labels: ``[b, p]`` or None
+        - summary: ``[s, b, h]`` or None
+    """
+
+    index: Tensor
+    scale: Tensor
+    labels: Tensor | None
+    summary: Tensor | None
+
+
+def cut_parts(
+    size: int, index: Tensor, scale: Tensor, labels: Tensor | None, summary: Tensor | None
+) -> list[Part]:
+    """Cut what makes the tokens of many nodes into parts of ``size`` nodes.
+
+    Example:
+        >>> index = torch.zeros(5, 3, dtype=torch.long)
+        >>> [len(part.scale) for part in cut_parts(2, index, torch.ones(5, 3), None, None)]
+        [2, 2, 1]
+    """
+    # split, and not slices: their way back would fill a whole tensor for each part
+    cut = partial(torch.split, split_size_or_sections=size)
+    indices, scales = cut(index), cut(scale)
+    nothing = [None] * len(scales)
+    columns = (
+        indices,
+        scales,
+        nothing if labels is None else cut(labels),
+        nothing if summary is None else cut(summary, dim=1),
+    )
+    return [Part(*column) for column in zip(*columns, strict=True)]
+
+
+def largest_batch(x: Tensor, members: int, channels: int) -> int:
+    """Return how many nodes touch no more than 512 MiB of features and tokens at once.
+
+    Args:
+        x: the features; of those on disk half as much is touched.
+        members: nodes in a patch.
+        channels: width of a token.
+    """
+    size, most = _bytes(x), _BATCH_BYTES
+    if isinstance(x, DiskFeatures):
+        size, most = x.num_bytes, _DISK_BATCH_BYTES
+    # rows of features at work and read ahead; of hidden ones before and after the activation
+    row = 2 * (size // max(1, x.size(0))) + 12 * channels
+    count = min(LARGEST_BATCH, int(x.size(0)))
+    while count > _SMALLEST_BATCH:
+        # an entry of a patch takes some forty bytes: itself, its place, its rank, its score
+        if row * min(count * members, x.size(0)) + 40 * count * members <= most:
+            break
+        count //= 2
+    # a graph that fits at once is never cut
+    return LARGEST_BATCH if count == x.size(0) else count
+
+
+def _bytes(x: Tensor) -> int:
+    return 12 * x.values().numel() if x.layout == torch.sparse_csr else 4 * x.numel()
