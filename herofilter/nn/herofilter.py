@@ -13,7 +13,7 @@ from herofilter.nn.gather import gather_chunks, gather_tokens
 from herofilter.nn.head import Head
 from herofilter.nn.labels import LabelTokens
 from herofilter.nn.mixer import MixerBlock
-from herofilter.nn.patch_batch import Part, PatchBatch, cut_parts, largest_batch
+from herofilter.nn.patch_batch import Part, PatchBatch, cut_parts, even_size, largest_batch
 from herofilter.nn.score_scale import normalise_scores
 from herofilter.nn.stem import Stem
 from herofilter.patchers import Patches, RelationSummary, Slot, SpectralPatcher
@@ -213,7 +213,10 @@ class HeroFilter(NodeClassifier):
         summariser = self.summariser
         summary = None if summariser is None else summariser.summarise(hidden, batch.nodes)
         shown = None if self.labels is None else self.labels.look_up(patches.index, patches.nodes)
-        return hidden, cut_parts(self.chunk_size, batch.index, scale, shown, summary)
+        size = self.chunk_size
+        if not torch.is_grad_enabled():
+            size = even_size(len(batch.index), size)
+        return hidden, cut_parts(size, batch.index, scale, shown, summary)
 
     def _tokens(self, hidden: Tensor, part: Part) -> Tensor:
         """Return what :meth:`join_tokens` would, without a way back and without copies."""

@@ -1,5 +1,6 @@
 """Batches of patches: what is read for some nodes, and how it is cut up."""
 
+import math
 from dataclasses import dataclass
 from functools import partial
 
@@ -70,6 +71,21 @@ def cut_parts(
         nothing if summary is None else cut(summary, dim=1),
     )
     return [Part(*column) for column in zip(*columns, strict=True)]
+
+
+def even_size(count: int, most: int) -> int:
+    """Return a size of at most ``most`` that cuts ``count`` nodes into equal parts, two at a time.
+
+    It doesn't depend on how many threads there are, so neither do the results.
+
+    Example:
+        >>> even_size(2277, 744), even_size(183, 744)
+        (570, 183)
+    """
+    parts = math.ceil(count / most)
+    if parts > 1:
+        parts += parts % 2
+    return max(1, math.ceil(count / max(1, parts)))
 
 
 def largest_batch(x: Tensor, members: int, channels: int) -> int:

@@ -12,6 +12,8 @@ from herofilter.spectral.adjacency import normalised_adjacency
 from herofilter.threads import each
 
 SERIES_STEPS = 4
+# hidden columns that go through a product at once when nothing is learned
+_COLUMNS = 32
 
 
 class RelationSummary:
@@ -59,10 +61,16 @@ class RelationSummary:
             - **hidden**: [n, h], of all nodes
             - **returns**: [number of relations, b, h]
         """
-        known: dict[tuple[bool, ...], Tensor] = {(): hidden}
-        parts = each(lambda relation: self._relation(relation, known), self.relations)
-        stacked = torch.stack(parts)
+        if torch.is_grad_enabled():
+            stacked = self._responses(hidden)
+        else:
+            # columns don't depend on one another, and few of them stay in a cache
+            stacked = torch.cat(each(self._responses, torch.split(hidden, _COLUMNS, dim=1)), dim=-1)
         return stacked if nodes is None else stacked.index_select(1, nodes)
+
+    def _responses(self, hidden: Tensor) -> Tensor:
+        known: dict[tuple[bool, ...], Tensor] = {(): hidden.contiguous()}
+        return torch.stack([self._relation(relation, known) for relation in self.relations])
 
     def _relation(self, relation: str, known: dict[tuple[bool, ...], Tensor]) -> Tensor:
         backwards = self.directed and relation in BACKWARDS

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from rich.console import Console
 
 from benchmarks import inference, inference_work
@@ -50,6 +51,20 @@ def test_all_models_are_equally_wide_and_deep() -> None:
         assert (config.model.hidden_channels, config.model.num_layers) == (64, layers)
     assert settings_of("herofilter").patcher.patcher == "spectral"
     assert settings_of("fast-herofilter").patcher.patcher == "auto"
+
+
+def test_every_model_may_use_all_threads() -> None:
+    used: dict[str, set[int]] = {}
+    for model in ("gcn", "fast-herofilter"):
+        entry = inference_work.find_model(model)
+        config = settings_of(model)
+        data = inference_work.prepare(load_graph("karate"), config, model)
+        network = entry.build(data, config)
+        ways = inference_work._ways(network, data)
+        used[model] = {count for count, _ in ways}
+        logits = [work() for _, work in ways]
+        torch.testing.assert_close(logits[0], logits[-1])
+    assert max(used["gcn"]) == max(used["fast-herofilter"]) == torch.get_num_threads()
 
 
 def test_a_spectrum_of_an_earlier_run_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,3 +178,14 @@ def test_each_relation_counts_in_the_estimate_of_memory() -> None:
     )
     # matrices of the three others, with at least eight bytes per edge
     assert four - one > 3 * 8 * 10**7
+
+
+def test_columns_of_a_summary_do_not_depend_on_one_another() -> None:
+    """Without a way back it is made in blocks of columns, of which the last is narrower."""
+    data = directed_graph(50, 120)
+    summary = RelationSummary(data, FastPatcher(patch_size=4, directed="symmetrise"))
+    hidden = torch.randn(50, 70, generator=torch.Generator().manual_seed(0))
+    whole = summary.summarise(hidden)
+    with torch.no_grad():
+        torch.testing.assert_close(summary.summarise(hidden), whole)
+        assert summary.summarise(hidden[:, :0]).shape == (summary.num_summaries, 50, 0)
