@@ -1,6 +1,8 @@
 """The model: patches in, raw logits out."""
 
 from collections.abc import Iterator
+from copy import copy
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -13,12 +15,12 @@ from herofilter.nn.gather import gather_chunks, gather_tokens
 from herofilter.nn.head import Head
 from herofilter.nn.labels import LabelTokens
 from herofilter.nn.mixer import MixerBlock
-from herofilter.nn.patch_batch import Part, PatchBatch, cut_parts, even_size, largest_batch
+from herofilter.nn.patch_batch import Part, PatchBatch, check_training, cut_parts, largest_batch
 from herofilter.nn.score_scale import normalise_scores
+from herofilter.nn.shared import Shared, fill_table, worth_sharing
 from herofilter.nn.stem import Stem
 from herofilter.patchers import Patches, RelationSummary, Slot, SpectralPatcher
 from herofilter.settings import ModelConfig
-from herofilter.spectral import check_memory
 from herofilter.threads import each
 
 _CHUNK_BYTES = 2**21
@@ -170,10 +172,26 @@ class HeroFilter(NodeClassifier):
         patches = self.patches(nodes)
         # padding may point anywhere: its score is zero
         index = patches.index.clamp(min=0)
-        needed = None
+        needed, shared = None, data.get("shared")
+        if shared is not None:
+            return PatchBatch(data, nodes, patches, None, index, data.x, shared)
         if index.numel() < data.x.size(0) and self.summariser is None:
             needed, index = torch.unique(index, return_inverse=True)
         return PatchBatch(data, nodes, patches, needed, index, select(data.x, needed))
+
+    def foresee(self, data: Data, count: int) -> Data:
+        """Return the graph with the hidden vectors of all nodes, if that saves time."""
+        summariser, channels = self.summariser, self.token_channels
+        width = channels * (1 if summariser is None else 1 + summariser.num_summaries)
+        members = self.patcher.patch_size
+        saves = self.stem is not None or summariser is not None
+        if not (self.reads_ahead and saves and worth_sharing(data.x, count, members, width)):
+            return data
+        hidden = fill_table(partial(self.hidden, data.x), int(data.x.size(0)), channels)
+        summary = None if summariser is None else summariser.summarise(hidden)
+        foreseen = copy(data)
+        foreseen.shared = Shared(hidden, summary)
+        return foreseen
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
         return self.classify(self.gather(data, nodes))
@@ -207,16 +225,21 @@ class HeroFilter(NodeClassifier):
             batch = self.gather(batch.data, batch.nodes)
         patches = batch.patches
         if self.stem is None and torch.is_grad_enabled():
-            self._check_memory(patches.index.numel(), self.in_channels)
-        hidden = self._hidden(batch.x, batch.needed)
+            check_training(patches.index.numel(), self.in_channels, len(self.blocks))
+        hidden, summary = self._responses(batch)
         scale = normalise_scores(patches, self.config.score_norm)
-        summariser = self.summariser
-        summary = None if summariser is None else summariser.summarise(hidden, batch.nodes)
         shown = None if self.labels is None else self.labels.look_up(patches.index, patches.nodes)
-        size = self.chunk_size
-        if not torch.is_grad_enabled():
-            size = even_size(len(batch.index), size)
-        return hidden, cut_parts(size, batch.index, scale, shown, summary)
+        return hidden, cut_parts(self.chunk_size, batch.index, scale, shown, summary)
+
+    def _responses(self, batch: PatchBatch) -> tuple[Tensor, Tensor | None]:
+        """Return the vectors of all nodes needed, and the summaries of the batch's nodes."""
+        summariser, shared, nodes = self.summariser, batch.shared, batch.nodes
+        if shared is None:
+            hidden = self._hidden(batch.x, batch.needed)
+            return hidden, None if summariser is None else summariser.summarise(hidden, nodes)
+        if shared.summary is None or nodes is None:
+            return shared.hidden, shared.summary
+        return shared.hidden, shared.summary.index_select(1, nodes)
 
     def _tokens(self, hidden: Tensor, part: Part) -> Tensor:
         """Return what :meth:`join_tokens` would, without a way back and without copies."""
@@ -276,12 +299,3 @@ class HeroFilter(NodeClassifier):
                 f"the graph must be the one the patches were made for, with "
                 f"{self.patcher.num_nodes} nodes (got {data.num_nodes}); make new patches for it"
             )
-
-    def _check_memory(self, num_tokens: int, channels: int) -> None:
-        # each block keeps about six tensors of the size of the tokens for the way back
-        copies = 2 + 6 * len(self.blocks)
-        check_memory(
-            4 * copies * num_tokens * channels,
-            f"training on raw features of {num_tokens} tokens",
-            "set batch_size, a smaller patch_size, or stem=true",
-        )

@@ -9,7 +9,9 @@ from torch import Tensor
 
 from herofilter.data import DiskFeatures
 from herofilter.nn.classifier import LARGEST_BATCH, Batch
+from herofilter.nn.shared import Shared
 from herofilter.patchers import Patches
+from herofilter.spectral import check_memory
 
 # what a batch without a way back may take, when features are in memory and on disk
 _BATCH_BYTES, _DISK_BATCH_BYTES = 2**29, 2**28
@@ -27,12 +29,14 @@ class PatchBatch(Batch):
         needed: the nodes that occur in the patches, each once; None for all nodes.
         index: ``[b, p]``, where in ``needed`` a member stands.
         x: features of the needed nodes.
+        shared: hidden vectors of all nodes, if they are there; ``x`` isn't looked at then.
     """
 
     patches: Patches
     needed: Tensor | None
     index: Tensor
     x: Tensor
+    shared: Shared | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +59,15 @@ def cut_parts(
 ) -> list[Part]:
     """Cut what makes the tokens of many nodes into parts of ``size`` nodes.
 
+    Without a way back several parts may be at work at once; they are of equal size then.
+
     Example:
         >>> index = torch.zeros(5, 3, dtype=torch.long)
         >>> [len(part.scale) for part in cut_parts(2, index, torch.ones(5, 3), None, None)]
         [2, 2, 1]
     """
+    if not torch.is_grad_enabled():
+        size = even_size(len(scale), size)
     # split, and not slices: their way back would fill a whole tensor for each part
     cut = partial(torch.split, split_size_or_sections=size)
     indices, scales = cut(index), cut(scale)
@@ -109,6 +117,16 @@ def largest_batch(x: Tensor, members: int, channels: int) -> int:
         count //= 2
     # a graph that fits at once is never cut
     return LARGEST_BATCH if count == x.size(0) else count
+
+
+def check_training(num_tokens: int, channels: int, num_blocks: int) -> None:
+    """Raise an error unless training on raw features, without a stem, fits into memory."""
+    # each block keeps about six tensors of the size of the tokens for the way back
+    check_memory(
+        4 * (2 + 6 * num_blocks) * num_tokens * channels,
+        f"training on raw features of {num_tokens} tokens",
+        "set batch_size, a smaller patch_size, or stem=true",
+    )
 
 
 def _bytes(x: Tensor) -> int:

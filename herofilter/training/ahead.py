@@ -43,6 +43,9 @@ def logit_chunks(
     """
     model.eval()
     size = max(nodes.numel(), 1) if model.whole_graph else min(largest, model.largest_batch(data))
+    if nodes.numel() > size:
+        with torch.no_grad():
+            data = model.foresee(data, nodes.numel())
     with closing(read_ahead(model, data, torch.split(nodes, size))) as batches:
         while True:
             # not around the yield: the caller has a mode of his own

@@ -7,9 +7,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.data import csbm, select_split
-from herofilter.nn import HeroFilter
+from herofilter.nn import HeroFilter, shared
 from herofilter.nn.classifier import Batch
-from herofilter.patchers import FastPatcher
+from herofilter.patchers import FastPatcher, RelationSummary
 from herofilter.settings import ModelConfig, TrainConfig
 from herofilter.training import predict_logits, seeded, train
 from herofilter.training.ahead import logit_chunks, read_ahead
@@ -173,3 +173,50 @@ def test_a_model_without_gather_reads_nothing() -> None:
     assert type(batch) is Batch
     assert torch.equal(model.classify(batch), model(data, torch.arange(3)))
     assert not model.reads_ahead
+
+
+@pytest.mark.parametrize("case", ["plain", "labels", "summary", "vectors"])
+def test_batches_share_the_hidden_vectors(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = graph()
+    patcher = FastPatcher(patch_size=4)
+    if case == "vectors":
+        data.x = torch.zeros(300, 0)
+    with seeded(0):
+        model = HeroFilter(
+            data.x.size(1),
+            3,
+            patcher(data),
+            ModelConfig(hidden_channels=40, label_tokens=case == "labels"),
+            num_embeddings=300 if case == "vectors" else 0,
+            relations=RelationSummary(data, patcher) if case == "summary" else None,
+        ).eval()
+        for parameter in model.parameters():
+            torch.nn.init.normal_(parameter, std=0.3)
+    model.show_labels(torch.where(data.train_mask, data.y, -1))
+    seen, hidden = [], HeroFilter.hidden
+
+    def watched(self: HeroFilter, x: Tensor, nodes: Tensor | None = None) -> Tensor:
+        seen.append(nodes)
+        return hidden(self, x, nodes)
+
+    monkeypatch.setattr(HeroFilter, "hidden", watched)
+    nodes = torch.arange(299, -1, -1)
+    whole = torch.cat(list(logit_chunks(model, data, nodes, 300)))
+    assert seen == []
+    monkeypatch.setattr(shared, "_ROWS", 128)
+    parts = torch.cat(list(logit_chunks(model, data, nodes, 70)))
+    assert torch.equal(torch.cat(seen), torch.arange(300))
+    torch.testing.assert_close(parts, whole)
+    assert "shared" not in data
+    # few nodes touch few others: nothing is computed for all
+    few = torch.cat(list(logit_chunks(model, data, nodes[:40], 20)))
+    assert len(seen) == 3
+    torch.testing.assert_close(few, whole[:40])
+
+
+def test_what_is_shared_is_not_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = graph()
+    assert fast(data).foresee(data, 300) is not data
+    assert fast(data, stem=False).foresee(data, 300) is data
+    monkeypatch.setattr(shared, "_SHARED_BYTES", 4 * 300 * 8 - 1)
+    assert fast(data).foresee(data, 300) is data

@@ -1,0 +1,163 @@
+"""A training that is killed again and again ends with the same result as one that isn't.
+
+python -m benchmarks.kills [--graph arxiv-year-structure] [--kills 10] [--json] [--write]
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from herofilter.files import load_tensors, write_json
+from herofilter.patchers.store import PatchStore
+from herofilter.training.environment import environment
+
+RESULT = Path("results/kills.json")
+GRAPH = "arxiv-year-structure"
+SETTINGS = ("--preset", "tuned", "--set", "epochs=3", "--workers", "1")
+KILLS = 10
+# seconds between a start and a kill, drawn evenly
+SHORTEST, LONGEST = 5.0, 45.0
+
+
+def run_kills(
+    graph: str = GRAPH,
+    settings: Sequence[str] = SETTINGS,
+    kills: int = KILLS,
+    gaps: tuple[float, float] = (SHORTEST, LONGEST),
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Train once undisturbed and once with kills; compare patches, weights and histories.
+
+    Each of the two has an empty cache, so that patches are made in it, too.
+
+    Args:
+        graph: a dataset's name or a path.
+        settings: further words of ``herofilter train``.
+        kills: how often the second training is killed, unless it ends before.
+        gaps: shortest and longest time until a kill.
+        seed: of those times.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        whole, killed = Path(scratch, "whole"), Path(scratch, "killed")
+        started = time.perf_counter()
+        _finish(graph, settings, whole)
+        seconds = time.perf_counter() - started
+        draw, stages = random.Random(seed), []
+        for _ in range(kills):
+            stage = _kill(graph, settings, killed, draw.uniform(*gaps))
+            if stage is None:
+                break
+            stages.append(stage)
+            print(f"killed for the {len(stages)}. time, while {stage}", file=sys.stderr, flush=True)
+        _finish(graph, settings, killed)
+        found, expected = fingerprint(killed), fingerprint(whole)
+    return {
+        "command": f"python -m benchmarks.kills --graph {graph} --kills {kills}",
+        "trained_by": " ".join(["herofilter", "train", graph, *settings]),
+        "kills": len(stages),
+        "killed_while": {stage: stages.count(stage) for stage in sorted(set(stages))},
+        "seconds_undisturbed": seconds,
+        "undisturbed": expected,
+        "killed": found,
+        "same": found == expected,
+        "environment": environment(),
+    }
+
+
+def fingerprint(folder: Path) -> dict[str, Any]:
+    """Return hashes of all that a job has left, but for times."""
+    metrics = json.loads((folder / "run" / "metrics.json").read_text(encoding="utf-8"))
+    for entry in (metrics, *metrics["splits"].values()):
+        entry.pop("seconds")
+    weights, _ = load_tensors(folder / "run" / "weights.safetensors")
+    # the cache keeps the graph, too, in a file whose order of names is left to chance
+    stores = [path.parent for path in (folder / "cache").rglob("store.json")]
+    patches = sorted(path for store in stores for path in store.iterdir())
+    return {
+        "weights": _hash(*(weights[name].numpy().tobytes() for name in sorted(weights))),
+        "history": _hash((folder / "run" / "history.json").read_bytes()),
+        "metrics": metrics,
+        "patches": {path.name: _hash(path.read_bytes()) for path in patches},
+    }
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.kills")
+    parser.add_argument("--graph", default=GRAPH, help="a dataset's name, or a path")
+    parser.add_argument("--kills", type=int, default=KILLS)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--write", action="store_true", help=f"write {RESULT}, too")
+    options = parser.parse_args(arguments)
+    settings = SETTINGS if options.graph == GRAPH else ("--patcher", "fast")
+    result = run_kills(options.graph, settings, options.kills)
+    if options.write:
+        write_json(RESULT, result)
+    if options.json:
+        print(json.dumps(result))
+    else:
+        moments = ", ".join(
+            f"{count} while {stage}" for stage, count in result["killed_while"].items()
+        )
+        outcome = "the same result, bit for bit" if result["same"] else "ANOTHER RESULT"
+        print(f"{result['kills']} kills ({moments}): {outcome}")
+    if not result["same"]:
+        sys.exit(1)
+
+
+def _start(graph: str, settings: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
+    code = "from herofilter.cli import main; main()"
+    words = ["train", graph, *settings, "--json", "--out", str(folder / "run")]
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *words],
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "HEROFILTER_CACHE": str(folder / "cache")},
+        start_new_session=True,
+    )
+
+
+def _finish(graph: str, settings: Sequence[str], folder: Path) -> None:
+    if code := _start(graph, settings, folder).wait():
+        raise SystemExit(f"herofilter train must end by itself (got exit code {code})")
+
+
+def _kill(graph: str, settings: Sequence[str], folder: Path, after: float) -> str | None:
+    """Kill a job after some seconds and say what it did then; None if it has ended before."""
+    process = _start(graph, settings, folder)
+    try:
+        process.wait(after)
+    except subprocess.TimeoutExpired:
+        stage = _stage(folder)
+        # its workers too
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return stage
+    return None
+
+
+def _stage(folder: Path) -> str:
+    stores = [PatchStore.open(path.parent) for path in (folder / "cache").rglob("store.json")]
+    if not stores:
+        return "starting"
+    done = all(len(store.finished()) == store.num_shards for store in stores)
+    return "training" if done else "patching"
+
+
+def _hash(*pieces: bytes) -> str:
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+if __name__ == "__main__":
+    main()
