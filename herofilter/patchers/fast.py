@@ -9,6 +9,7 @@ from torch_geometric.data import Data
 
 from herofilter.errors import ConfigError, GraphError, check_choice
 from herofilter.patchers.patches import EGO, Patches, Slot
+from herofilter.patchers.push_table import uses_table
 from herofilter.patchers.relations import (
     Found,
     PushRelation,
@@ -162,6 +163,8 @@ class FastPatcher:
         matrices = (5 + 2 * (len(self._widths()) - 1)) * 16 * entries
         if self._uses_series(num_nodes, entries):
             work = min(BLOCK_BYTES, 4 * 8 * num_nodes * num_nodes)
+        elif uses_table(num_nodes, self.refine):
+            work = 8 * entries
         else:
             work = torch.get_num_threads() * 24 * num_nodes
         return patches + matrices + work

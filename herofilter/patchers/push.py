@@ -176,6 +176,7 @@ def push_row(graph: Any, space: Any, rule: Any, v: Any, index: Any, score: Any) 
         filled = rank(
             v,
             near,
+            near,
             work[:, 0],
             scale,
             graph.right,

@@ -34,6 +34,7 @@ def insert(node: int, value: float, first: int, stop: int, ids: Any, index: Any,
 def rank(
     source: Any,
     nodes: Any,
+    places: Any,
     values: Any,
     left: float,
     right: Any,
@@ -43,7 +44,9 @@ def rank(
     index: Any,
     score: Any,
 ) -> int:
-    """Write the best of ``left * values[u] * right[u]`` over ``nodes`` into one row.
+    """Write the best of ``left * value * right[u]`` over the nodes u into one row.
+
+    The value of ``nodes[i]`` is ``values[places[i]]``.
 
     Scores are rounded to the 32 bits of the result before they are compared, so that sums which
     differ only by the order of addition tie, and the lower id wins. ``most`` is the largest of
@@ -51,8 +54,9 @@ def rank(
     """
     first = 1 if ego_first else 0
     stop, size = first, index.shape[0]
-    for u in nodes:
-        reach = left * values[u]
+    for i in range(nodes.shape[0]):
+        u = nodes[i]
+        reach = left * values[places[i]]
         if ego_first and u == source:
             index[0] = u
             score[0] = np.float32(reach * right[u])

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from herofilter.patchers.push import PushRule, PushSpace, push_rows, workspace
 from herofilter.patchers.push_graph import places, rescale
+from herofilter.patchers.push_table import TablePush, degrees_of_ends, uses_table
 from herofilter.patchers.row_filling import Progress, fill_rows
 from herofilter.patchers.series import series_top
 from herofilter.patchers.two_steps import TwoSteps
@@ -80,6 +81,7 @@ class PushRelation(Relation):
         self.places = places(self.graph)
         most = float(self.graph.right.max(initial=0.0))
         self.rule = PushRule(c, tolerance, ego_first, refine, margin, most)
+        self.ends = degrees_of_ends(self.graph) if uses_table(len(self.places), refine) else None
 
     def top(self, nodes: np.ndarray, patch_size: int, progress: Progress | None = None) -> Found:
         """Chunks of sources run on ``torch.get_num_threads()`` threads. Each row depends on its
@@ -92,10 +94,17 @@ class PushRelation(Relation):
         certified = np.zeros(sources.size, dtype=np.bool_)
         edges = np.zeros(sources.size, dtype=np.int64)
 
-        def space() -> PushSpace:
-            return workspace(self.graph, self.rule.eps)
+        def space() -> PushSpace | TablePush:
+            if self.ends is None:
+                return workspace(self.graph, self.rule.eps)
+            return TablePush(self.graph, self.ends, self.rule)
 
-        def fill(rows: slice, space: PushSpace, index: np.ndarray, score: np.ndarray) -> None:
+        def fill(
+            rows: slice, space: PushSpace | TablePush, index: np.ndarray, score: np.ndarray
+        ) -> None:
+            if isinstance(space, TablePush):
+                edges[rows.start] = space.fill(sources[rows], index, score)
+                return
             edges[rows.start] = push_rows(
                 self.graph, space, self.rule, sources[rows], index, score, certified[rows]
             )

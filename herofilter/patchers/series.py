@@ -67,7 +67,8 @@ def series_top(
     for start in range(0, nodes.size, step):
         block = nodes[start : start + step]
         for i, row in enumerate(_rows(transposed, block, c, tolerance), start):
-            rank(nodes[i], everyone, row, 1.0, ones, 1.0, everyone, ego_first, index[i], score[i])
+            own = (index[i], score[i])
+            rank(nodes[i], everyone, everyone, row, 1.0, ones, 1.0, everyone, ego_first, *own)
         if progress is not None:
             progress(start + block.size, nodes.size)
     return index, score

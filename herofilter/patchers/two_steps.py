@@ -51,7 +51,7 @@ def two_step_rows(
                     count += 1
                 total[u] += values[e] * back_values[b]
         near = touched[:count]
-        rank(v, near, total, 1.0, ones, 1.0, ids, ego_first, index[i], score[i])
+        rank(v, near, near, total, 1.0, ones, 1.0, ids, ego_first, index[i], score[i])
         for u in near:
             total[u] = 0.0
 

@@ -1,0 +1,211 @@
+r"""Local push whose state is a small hash table instead of arrays with a place for every node.
+
+A row touches a few thousand nodes. On a graph of millions each of them is a wait for memory if it
+has its own place in an array; a table of those nodes alone stays in the cache of one core, and
+doesn't grow with the graph. The numbers are those of :mod:`herofilter.patchers.push`, to the bit:
+the same masses are added in the same order.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from herofilter.patchers.prefetch import prefetch
+from herofilter.patchers.push import THREE, TWO, PushRule
+from herofilter.patchers.push_graph import PushGraph
+from herofilter.patchers.ranking import rank
+
+BITS = 14
+# rows that were too large for a table until the next ones begin with one of twice the size
+PATIENCE = 8
+_FACTOR, _WORD = np.uint64(2654435769), np.uint64(0xFFFFFFFF)
+_EMPTY = -1
+TABLE_FROM = 1_000_000
+
+
+def uses_table(num_nodes: int, refine: int) -> bool:
+    """Whether rows of a graph are pushed in tables; those to be certified never are."""
+    return num_nodes >= TABLE_FROM and refine == 0
+
+
+class PushTable(NamedTuple):
+    """Open addressing with linear probing; ``state`` is what ``work`` is of :mod:`push`.
+
+    ``slots`` lists the places that are taken and ``touched`` their nodes, ``queue`` the places of
+    nodes that wait to be pushed.
+    """
+
+    keys: np.ndarray
+    state: np.ndarray
+    queue: np.ndarray
+    slots: np.ndarray
+    touched: np.ndarray
+    bits: int
+
+
+def make_table(graph: PushGraph, bits: int) -> PushTable:
+    """Return an empty table of :math:`2^{bits}` places."""
+    size, kind = 1 << bits, graph.indices.dtype
+    keys, state = np.full(size, _EMPTY, dtype=kind), np.zeros((size, 2))
+    queue, slots = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
+    return PushTable(keys, state, queue, slots, np.empty(size, dtype=kind), bits)
+
+
+def degrees_of_ends(graph: PushGraph) -> np.ndarray:
+    """Return the degree of each edge's end, beside the edge, in 32 bits if that loses nothing."""
+    small = graph.degree.astype(np.float32)
+    exact = np.array_equal(small, graph.degree)
+    return np.asarray((small if exact else graph.degree)[graph.indices])
+
+
+class TablePush:
+    """The tables of one thread: rows that are too large for one get a larger one.
+
+    Args:
+        graph: to push on.
+        ends: :func:`degrees_of_ends` of it.
+        rule: when to stop; without ``refine``.
+        bits: of the first table.
+    """
+
+    def __init__(
+        self, graph: PushGraph, ends: np.ndarray, rule: PushRule, bits: int = BITS
+    ) -> None:
+        self.graph, self.ends, self.rule = graph, ends, rule
+        self.bits, self.misses = bits, 0
+        self.tables: dict[int, PushTable] = {}
+
+    def fill(self, sources: np.ndarray, index: np.ndarray, score: np.ndarray) -> int:
+        """Fill one row per source and return the edges that it took."""
+        done = edges = 0
+        while done < len(sources):
+            more, count = self._rows(self.bits, sources[done:], index[done:], score[done:])
+            done, edges = done + count, edges + more
+            if done < len(sources):
+                row, count, bits = slice(done, done + 1), 0, self.bits
+                while count == 0:
+                    bits += 1
+                    more, count = self._rows(bits, sources[row], index[row], score[row])
+                done, edges = done + 1, edges + more
+                self._missed()
+        return edges
+
+    def _rows(
+        self, bits: int, sources: np.ndarray, index: np.ndarray, score: np.ndarray
+    ) -> tuple[int, int]:
+        if bits not in self.tables:
+            self.tables[bits] = make_table(self.graph, bits)
+        edges, count = push_rows_in_table(
+            self.graph, self.ends, self.tables[bits], self.rule, sources, index, score
+        )
+        return int(edges), int(count)
+
+    def _missed(self) -> None:
+        self.misses += 1
+        if self.misses == PATIENCE:
+            self.bits, self.misses = self.bits + 1, 0
+
+
+@njit(cache=True, nogil=True)
+def spread_in_table(graph: Any, ends: Any, table: Any, c: float, eps: float, v: int) -> Any:
+    """Push from ``v`` until nothing must be; return how many nodes were touched, and edges.
+
+    If they are more than three quarters of the table, the last number is False.
+    """
+    keys, state, queue = table.keys, table.state, table.queue
+    slots, touched = table.slots, table.touched
+    indptr, indices, weights, degree = graph.indptr, graph.indices, graph.weights, graph.degree
+    one, mask = np.uint64(1), np.uint64(keys.shape[0] - 1)
+    shift = np.uint64(32 - table.bits)
+    most = keys.shape[0] * 3 // 4
+    s = ((np.uint64(v) * _FACTOR) & _WORD) >> shift
+    keys[s] = v
+    state[s, 0] = 1.0
+    state[s, 1] = eps * degree[v]
+    queue[0] = slots[0] = s
+    touched[0] = v
+    head, tail = np.uint64(0), one
+    count, waiting, edges = 1, 1, 0
+    while waiting > 0:
+        place = np.uint64(queue[head])
+        u = np.uint64(keys[place])
+        head = (head + one) & mask
+        waiting -= 1
+        if waiting > 3:
+            fourth = np.uint64(keys[np.uint64(queue[(head + THREE) & mask])])
+            prefetch(indptr, fourth)
+            prefetch(degree, fourth)
+        if waiting > 2:
+            third = np.uint64(indptr[np.uint64(keys[np.uint64(queue[(head + TWO) & mask])])])
+            prefetch(indices, third)
+            prefetch(ends, third)
+        start, stop = np.uint64(indptr[u]), np.uint64(indptr[u + one])
+        if count + int(stop - start) > most:
+            return count, edges, False
+        edges += int(stop - start)
+        total = state[place, 0]
+        limit = eps * degree[u]
+        flow = c * (total - (state[place, 1] - limit)) / degree[u]
+        state[place, 1] = total + limit
+        for e in range(start, stop):
+            w = indices[e]
+            s = ((np.uint64(w) * _FACTOR) & _WORD) >> shift
+            key = keys[s]
+            while key != w and key != _EMPTY:
+                s = (s + one) & mask
+                key = keys[s]
+            fresh = key == _EMPTY
+            keys[s] = w
+            before = state[s, 0]
+            after = before + flow * weights[e]
+            state[s, 0] = after
+            bar = eps * np.float64(ends[e]) if fresh else state[s, 1]
+            state[s, 1] = bar
+            # written in any case and counted if it holds, as in push
+            slots[count] = s
+            touched[count] = w
+            count += int(fresh)
+            crossed = (before <= bar) & (bar < after)
+            queue[tail] = s
+            tail = (tail + np.uint64(crossed)) & mask
+            waiting += int(crossed)
+    return count, edges, True
+
+
+@njit(cache=True, nogil=True)
+def push_rows_in_table(
+    graph: Any, ends: Any, table: Any, rule: Any, sources: Any, index: Any, score: Any
+) -> Any:
+    """Fill rows until one doesn't fit into the table, and leave it empty.
+
+    Returns:
+        the edges of the filled rows, and how many they are.
+    """
+    total, keys, state = 0, table.keys, table.state
+    for i in range(sources.shape[0]):
+        v = sources[i]
+        count, edges, fits = spread_in_table(graph, ends, table, rule.c, rule.eps, v)
+        slots = table.slots[:count]
+        if fits:
+            total += edges
+            scale = (1.0 - rule.c) * graph.left[v]
+            rank(
+                v,
+                table.touched[:count],
+                slots,
+                state[:, 0],
+                scale,
+                graph.right,
+                rule.most,
+                graph.ids,
+                rule.ego_first,
+                index[i],
+                score[i],
+            )
+        for s in slots:
+            keys[s] = _EMPTY
+            state[s, 0] = 0.0
+        if not fits:
+            return total, i
+    return total, sources.shape[0]
