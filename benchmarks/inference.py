@@ -6,7 +6,7 @@ python -m benchmarks.inference [--graphs squirrel,chameleon,arxiv,patents] [--js
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,25 +36,48 @@ def run_inference(
     models: Sequence[str],
     repetitions: int = REPETITIONS,
     limit: float = LIMIT,
+    keep: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
-    """Measure models on graphs, one after the other, each in a process of its own."""
-    results = {}
+    """Measure models on graphs, one after the other, each in a process of its own.
+
+    Args:
+        graphs: names that :func:`load_graph` knows.
+        models: names of registered models.
+        repetitions: passes over all nodes.
+        limit: seconds that one model may take on one graph.
+        keep: called with all that is known whenever a graph is finished.
+    """
+    result: dict[str, Any] = {
+        "weights": "untrained",
+        "settings": {name: settings_of(name).to_dict() for name in (FAST, "herofilter")},
+        "runs": {},
+        "graphs": {},
+    }
     for graph in graphs:
         rows = []
         for model in models:
             print(f"{graph}: {model}", file=sys.stderr, flush=True)
             rows.append(_row(graph, model, repetitions, limit))
         fast = next((row["seconds"] for row in rows if row["model"] == FAST), None)
-        results[graph] = [{**row, "ratio": ratio(row["seconds"], fast)} for row in rows]
-    return {
-        "command": f"python -m benchmarks.inference --graphs {','.join(graphs)}",
-        "weights": "untrained",
-        "settings": {name: settings_of(name).to_dict() for name in (FAST, "herofilter")},
-        "repetitions": repetitions,
-        "limit_seconds": limit,
-        "graphs": results,
-        "environment": environment(),
-    }
+        result["graphs"][graph] = [{**row, "ratio": ratio(row["seconds"], fast)} for row in rows]
+        result["runs"][graph] = {
+            "command": f"python -m benchmarks.inference --graphs {graph} --limit {limit:g}",
+            "models": list(models),
+            "repetitions": repetitions,
+            "limit_seconds": limit,
+            "environment": environment(),
+        }
+        if keep is not None:
+            keep(result)
+    return result
+
+
+def write_result(result: dict[str, Any]) -> None:
+    """Write numbers and a picture; graphs that were measured earlier stay in both."""
+    known = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
+    both = {name: {**known.get(name, {}), **result[name]} for name in ("runs", "graphs")}
+    write_json(RESULT, {**result, **both})
+    inference_picture(both["graphs"], RESULT.with_suffix(".png"))
 
 
 def inference_table(graph: str, rows: Sequence[dict[str, Any]]) -> Table:
@@ -87,10 +110,8 @@ def main(arguments: list[str] | None = None) -> None:
     if options.models is not None:
         names = [find_model(name).name for name in options.models.split(",")]
     graphs = options.graphs.split(",")
-    result = run_inference(graphs, names, options.repetitions, options.limit)
-    if options.write:
-        write_json(RESULT, result)
-        inference_picture(result["graphs"], RESULT.with_suffix(".png"))
+    keep = write_result if options.write else None
+    result = run_inference(graphs, names, options.repetitions, options.limit, keep)
     if options.json:
         print(json.dumps(result))
         return

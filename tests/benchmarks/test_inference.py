@@ -127,8 +127,14 @@ def test_the_command_writes_numbers_and_a_picture(
     assert result["weights"] == "untrained"
     assert json.loads((tmp_path / "inference.json").read_text(encoding="utf-8")) == result
     assert (tmp_path / "inference.png").read_bytes().startswith(b"\x89PNG")
-    main(arguments)
+    # another graph joins the first
+    data = load_graph("karate")
+    monkeypatch.setattr(inference_work, "load_dataset", lambda name: data)
+    main(["--graphs", "club", *arguments[2:], "--write"])
     assert "once before" in capsys.readouterr().out
+    both = json.loads((tmp_path / "inference.json").read_text(encoding="utf-8"))
+    assert list(both["graphs"]) == list(both["runs"]) == ["karate", "club"]
+    assert both["graphs"]["karate"] == result["graphs"]["karate"]
     with pytest.raises(ConfigError, match=r"did you mean 'mlp'\?"):
         main(["--models", "mlpp"])
 
