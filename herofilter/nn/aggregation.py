@@ -36,8 +36,9 @@ class Aggregation(nn.Module):
         self.kind = kind
         patch_size = slots[-1].stop
         self.widths = [slot.stop - slot.start for slot in slots]
-        factor = {"flatten": patch_size, "ego_concat": 2, "slot_concat": len(slots)}.get(kind, 1)
-        self.out_channels = factor * channels
+        factors = {"flatten": patch_size, "ego_concat": 2, "slot_concat": len(slots)}
+        self.factor = factors.get(kind, 1)
+        self.out_channels = self.factor * channels
         self.weight = (
             nn.Parameter(torch.empty(patch_size, 1, channels)) if kind == "weighted" else None
         )
@@ -60,6 +61,25 @@ class Aggregation(nn.Module):
         if self.kind == "ego_concat":
             return torch.cat([tokens[0], tokens[1:].sum(0)], dim=1)
         return tokens.mean(0) if self.kind == "mean" else tokens.sum(0)
+
+    def per_position(self, weight: Tensor) -> Tensor:
+        """Return a linear map of the output as one map per position, to be added up.
+
+        Shapes:
+            - weight: ``[C, out_channels]``
+            - output: ``[p, C, h]``
+        """
+        count, channels = sum(self.widths), self.out_channels // self.factor
+        # [C, factor·h] -> [factor, C, h]
+        parts = weight.view(len(weight), self.factor, channels).transpose(0, 1)
+        if self.weight is not None:
+            return parts * self.weight
+        if self.kind == "flatten":
+            return parts
+        if self.kind in ("slot_concat", "ego_concat"):
+            widths = self.widths if self.kind == "slot_concat" else [1, count - 1]
+            return parts.repeat_interleave(torch.tensor(widths), 0)
+        return parts.repeat(count, 1, 1) / (count if self.kind == "mean" else 1)
 
     def extra_repr(self) -> str:
         return self.kind

@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 from herofilter.errors import GraphError
 from herofilter.nn.aggregation import Aggregation
 from herofilter.nn.classifier import Batch, NodeClassifier, select
+from herofilter.nn.folded import fold_end
 from herofilter.nn.gather import gather_chunks, gather_tokens
 from herofilter.nn.head import Head
 from herofilter.nn.labels import LabelTokens
@@ -201,7 +202,8 @@ class HeroFilter(NodeClassifier):
         if torch.is_grad_enabled():
             return torch.cat([self.mix(tokens) for tokens in self._batch_chunks(batch)])
         hidden, parts = self._parts(batch)
-        return torch.cat(each(lambda part: self.mix(self._tokens(hidden, part)), parts))
+        mix = fold_end(self.blocks, self.aggregate, self.head) or self.mix
+        return torch.cat(each(lambda part: mix(self._tokens(hidden, part)), parts))
 
     def token_chunks(self, data: Data, nodes: Tensor | None = None) -> Iterator[Tensor]:
         """Yield the tokens of ``nodes``, some nodes at a time: ``[p', b, h]`` each.

@@ -77,12 +77,12 @@ class RelationSummary:
         if relation in TWO_STEPS:
             # N·Nᵀ goes back along edges first, Nᵀ·N forwards
             return self._walk((self.directed and not backwards, backwards), known)
-        terms = [
-            self.c ** (count - 1) * self._walk((backwards,) * count, known)
-            for count in range(1, SERIES_STEPS + 1)
-        ]
+        total = self._walk((backwards,), known)
+        for count in range(2, SERIES_STEPS + 1):
+            step = self._walk((backwards,) * count, known)
+            total = torch.add(total, step, alpha=self.c ** (count - 1))
         # scaled so that the factors add up to one
-        return sum(terms[1:], terms[0]) * ((1 - self.c) / (1 - self.c**SERIES_STEPS))
+        return total * ((1 - self.c) / (1 - self.c**SERIES_STEPS))
 
     def _walk(self, steps: tuple[bool, ...], known: dict[tuple[bool, ...], Tensor]) -> Tensor:
         """Return H after some steps, each forwards or backwards; relations share what they can."""
