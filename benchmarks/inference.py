@@ -45,7 +45,7 @@ def run_inference(
         models: names of registered models.
         repetitions: passes over all nodes.
         limit: seconds that one model may take on one graph.
-        keep: called with all that is known whenever a graph is finished.
+        keep: called with all that is known whenever a model is finished.
     """
     result: dict[str, Any] = {
         "weights": "untrained",
@@ -54,12 +54,6 @@ def run_inference(
         "graphs": {},
     }
     for graph in graphs:
-        rows = []
-        for model in models:
-            print(f"{graph}: {model}", file=sys.stderr, flush=True)
-            rows.append(_row(graph, model, repetitions, limit))
-        fast = next((row["seconds"] for row in rows if row["model"] == FAST), None)
-        result["graphs"][graph] = [{**row, "ratio": ratio(row["seconds"], fast)} for row in rows]
         result["runs"][graph] = {
             "command": f"python -m benchmarks.inference --graphs {graph} --limit {limit:g}",
             "models": list(models),
@@ -67,8 +61,15 @@ def run_inference(
             "limit_seconds": limit,
             "environment": environment(),
         }
-        if keep is not None:
-            keep(result)
+        rows: list[dict[str, Any]] = []
+        for model in models:
+            print(f"{graph}: {model}", file=sys.stderr, flush=True)
+            rows.append(_row(graph, model, repetitions, limit))
+            fast = next((row["seconds"] for row in rows if row["model"] == FAST), None)
+            shown = [{**row, "ratio": ratio(row["seconds"], fast)} for row in rows]
+            result["graphs"][graph] = shown
+            if keep is not None:
+                keep(result)
     return result
 
 
