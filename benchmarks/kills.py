@@ -25,15 +25,17 @@ RESULT = Path("results/kills.json")
 GRAPH = "arxiv-year-structure"
 SETTINGS = ("--preset", "tuned", "--set", "epochs=3", "--workers", "1")
 KILLS = 10
-# seconds between a start and a kill, drawn evenly
-SHORTEST, LONGEST = 5.0, 45.0
+# seconds between a start and a kill, drawn evenly: in the first half of the kills, when patches are
+# made, and in the second
+EARLY, LATE = (4.0, 12.0), (5.0, 45.0)
 
 
 def run_kills(
     graph: str = GRAPH,
     settings: Sequence[str] = SETTINGS,
     kills: int = KILLS,
-    gaps: tuple[float, float] = (SHORTEST, LONGEST),
+    early: tuple[float, float] = EARLY,
+    late: tuple[float, float] = LATE,
     seed: int = 0,
 ) -> dict[str, Any]:
     """Train once undisturbed and once with kills; compare patches, weights and histories.
@@ -44,7 +46,8 @@ def run_kills(
         graph: a dataset's name or a path.
         settings: further words of ``herofilter train``.
         kills: how often the second training is killed, unless it ends before.
-        gaps: shortest and longest time until a kill.
+        early: shortest and longest time until one of the first half of the kills.
+        late: the same for the other half.
         seed: of those times.
     """
     with tempfile.TemporaryDirectory() as scratch:
@@ -53,7 +56,8 @@ def run_kills(
         _finish(graph, settings, whole)
         seconds = time.perf_counter() - started
         draw, stages = random.Random(seed), []
-        for _ in range(kills):
+        for number in range(kills):
+            gaps = early if number < kills // 2 else late
             stage = _kill(graph, settings, killed, draw.uniform(*gaps))
             if stage is None:
                 break

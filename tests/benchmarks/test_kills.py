@@ -16,12 +16,13 @@ SETTINGS = ("--patcher", "fast", "--set", "epochs=3", "--workers", "1")
 
 def test_a_killed_training_ends_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     # too early for anything but the imports: moments in the work are those of tests/training
-    result = run_kills("karate", SETTINGS, kills=1, gaps=(0.3, 0.4))
+    at_once = (0.3, 0.4)
+    result = run_kills("karate", SETTINGS, kills=2, early=at_once, late=at_once)
     assert result["same"]
-    assert (result["kills"], result["killed_while"]) == (1, {"starting": 1})
+    assert (result["kills"], result["killed_while"]) == (2, {"starting": 2})
     assert len(result["killed"]["weights"]) == 64
     assert "seconds" not in result["killed"]["metrics"]
-    assert "killed for the 1. time" in capsys.readouterr().err
+    assert "killed for the 2. time" in capsys.readouterr().err
 
 
 def test_another_result_is_an_error(
