@@ -35,7 +35,7 @@ class FoldedEnd:
         before: the blocks before the last one.
         patch_norm, patch_mlp, feature_norm, feature_mlp: the layers of the last one.
         tokens: :math:`\mathbf{M}`, ``[p, C, h]``.
-        hidden: :math:`\mathbf{M}\mathbf{W}_2`, ``[p, C, h]``.
+        hidden: :math:`\mathbf{M}\mathbf{W}_2`, ``[p, C, width of the hidden layer]``.
         constant: ``[C]``.
     """
 
@@ -94,11 +94,15 @@ def fold_end(blocks: nn.ModuleList, aggregate: Aggregation, head: Head) -> Folde
         return None
     if not (isinstance(patch_mlp, PatchMLP) and isinstance(feature_mlp, FeatureMLP)):
         return None
-    if not (isinstance(linear, nn.Linear) and linear.weight.dtype == torch.float32):
+    if not isinstance(linear, nn.Linear):
+        return None
+    weight = linear.weight
+    # the compiled loops are for these
+    if weight.dtype != torch.float32 or weight.device.type != "cpu":
         return None
     if _WORTH * linear.out_features > feature_mlp.second.out_features:
         return None
-    tokens, second = aggregate.per_position(linear.weight).contiguous(), feature_mlp.second
+    tokens, second = aggregate.per_position(weight).contiguous(), feature_mlp.second
     # a bias of the patch MLP goes to all channels of its position, one of the other to its channel
     shift = patch_mlp.second.bias @ tokens.sum(2) + tokens.sum(0) @ second.bias
     return FoldedEnd(

@@ -174,7 +174,8 @@ class HeroFilter(NodeClassifier):
         # padding may point anywhere: its score is zero
         index = patches.index.clamp(min=0)
         needed, shared = None, data.get("shared")
-        if shared is not None:
+        # a graph of the user's may have something of that name
+        if isinstance(shared, Shared):
             return PatchBatch(data, nodes, patches, None, index, data.x, shared)
         if index.numel() < data.x.size(0) and self.summariser is None:
             needed, index = torch.unique(index, return_inverse=True)

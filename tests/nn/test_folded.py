@@ -73,7 +73,13 @@ def test_others_are_left_as_they_are(settings: dict[str, object]) -> None:
     model = make_model(**settings)  # type: ignore[arg-type]
     with torch.no_grad():
         assert fold(model) is None
-    assert fold(make_model().double()) is None
+
+
+@pytest.mark.parametrize("kind", [torch.float64, "meta"])
+def test_only_32_bits_on_a_processor_are_folded(kind: torch.dtype | str) -> None:
+    model = make_model()
+    assert fold(model) is not None
+    assert fold(model.to(kind)) is None
 
 
 def test_a_model_predicts_the_same_with_and_without_a_way_back() -> None:

@@ -220,3 +220,12 @@ def test_what_is_shared_is_not_too_large(monkeypatch: pytest.MonkeyPatch) -> Non
     assert fast(data, stem=False).foresee(data, 300) is data
     monkeypatch.setattr(shared, "_SHARED_BYTES", 4 * 300 * 8 - 1)
     assert fast(data).foresee(data, 300) is data
+
+
+def test_a_graph_may_have_an_entry_called_shared() -> None:
+    data = graph()
+    model = fast(data).eval()
+    with torch.no_grad():
+        expected = model(data)
+        data.shared = torch.zeros(300)
+        assert torch.equal(model(data), expected)
