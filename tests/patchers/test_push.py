@@ -52,14 +52,19 @@ np.savez(sys.argv[1], **results)
 """
 
 
-def test_without_jit_bit_for_bit(tmp_path, monkeypatch):
+def compiled_and_plain(code, tmp_path, monkeypatch):
+    """Return the arrays that ``code`` saves into the file it is given, with and without JIT."""
     results = []
     for disabled in ("0", "1"):
         monkeypatch.setenv("NUMBA_DISABLE_JIT", disabled)
         out = tmp_path / f"out{disabled}.npz"
-        subprocess.run([sys.executable, "-c", WITHOUT_JIT, str(out)], check=True)
+        subprocess.run([sys.executable, "-c", code, str(out)], check=True)
         results.append(dict(np.load(out)))
-    compiled, plain = results
+    return results
+
+
+def test_without_jit_bit_for_bit(tmp_path, monkeypatch):
+    compiled, plain = compiled_and_plain(WITHOUT_JIT, tmp_path, monkeypatch)
     assert len(compiled) == 16 * 2 + 8
     for name, expected in compiled.items():
         np.testing.assert_array_equal(plain[name], expected, name)

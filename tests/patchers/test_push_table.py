@@ -1,8 +1,5 @@
 """Push in a hash table: the numbers of push in arrays, to the bit, however small the table."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -15,7 +12,7 @@ from herofilter.patchers.push_table import (
     push_rows_in_table,
 )
 from herofilter.patchers.relations import Found, PushRelation
-from tests.patchers.test_push import random_adjacency
+from tests.patchers.test_push import compiled_and_plain, random_adjacency
 
 NODES = np.arange(200)
 
@@ -133,11 +130,6 @@ np.savez(sys.argv[1], index=found.index, score=found.score.view(np.int32))
 
 
 def test_without_jit_bit_for_bit(tmp_path, monkeypatch) -> None:
-    results = []
-    for disabled in ("0", "1"):
-        monkeypatch.setenv("NUMBA_DISABLE_JIT", disabled)
-        out = tmp_path / f"out{disabled}.npz"
-        subprocess.run([sys.executable, "-c", WITHOUT_JIT, str(out)], check=True)
-        results.append(dict(np.load(out)))
-    for name, expected in results[0].items():
-        np.testing.assert_array_equal(results[1][name], expected, name)
+    compiled, plain = compiled_and_plain(WITHOUT_JIT, tmp_path, monkeypatch)
+    for name, expected in compiled.items():
+        np.testing.assert_array_equal(plain[name], expected, name)
