@@ -17,6 +17,8 @@ from herofilter.training.environment import environment
 _FILES = r"config\.yaml|environment\.json|metrics\.json|history\.json|\S+\.safetensors"
 # what a writing that was killed leaves behind, see atomic_path
 _SCRATCH = re.compile(rf"\.({_FILES})\.[a-z0-9_]{{8}}")
+# the same of safetensors, which may as well be somebody else's where there is no run
+_SCRATCH_OF_TENSORS = re.compile(r"\.tmp[A-Za-z0-9]{6}")
 
 
 class RunFolder:
@@ -113,6 +115,8 @@ def write_header(path: Path, header: dict[str, Any]) -> None:
 
 
 def _remove_scratch(path: Path) -> None:
+    is_run = (path / "config.yaml").exists()
     for entry in path.iterdir() if path.is_dir() else ():
-        if _SCRATCH.fullmatch(entry.name):
+        ours = _SCRATCH.fullmatch(entry.name)
+        if ours or (is_run and _SCRATCH_OF_TENSORS.fullmatch(entry.name)):
             entry.unlink(missing_ok=True)

@@ -213,13 +213,14 @@ def test_leftovers_of_a_killed_writing_go(tmp_path: Path) -> None:
     assert {path.name for path in out.iterdir()} == FILES
     # a split that was written before its checkpoint could be taken away
     (out / "checkpoint-1.safetensors").write_text("old")
-    (out / ".metrics.json.0123abcd").write_text("half")
+    for name in (".metrics.json.0123abcd", ".tmp3zUYih"):
+        (out / name).write_text("half")
     run(out)
     assert {path.name for path in out.iterdir()} == FILES
 
 
 @pytest.mark.parametrize(
-    "name", [".config.yaml.swp", ".notes.txt.abcd1234", "config.yaml.abcd1234"]
+    "name", [".config.yaml.swp", ".notes.txt.abcd1234", "config.yaml.abcd1234", ".tmp3zUYih"]
 )
 def test_files_of_others_are_no_leftovers(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
