@@ -92,12 +92,12 @@ def measure_inference(graph: str, model: str, repetitions: int, budget: float) -
 
 def _ways(network: NodeClassifier, data: Data) -> list[tuple[int, Callable[[], Tensor]]]:
     """Return the ways to get all logits, each with the number of threads that it uses."""
-    most, nodes = torch.get_num_threads(), torch.arange(int(data.num_nodes or 0))
-    alone = is_small(nodes.numel()) and not network.in_pieces
+    most = torch.get_num_threads()
+    alone = is_small(int(data.num_nodes or 0)) and not network.in_pieces
 
     def with_all_threads() -> Tensor:
         prepared = prepare_features(data, network.feature_scaling, network.by_rows)
-        return torch.cat(list(logit_chunks(network, prepared, nodes, EVAL_BATCH)))
+        return torch.cat(list(logit_chunks(network, prepared, None, EVAL_BATCH)))
 
     ways = [(1 if alone else most, lambda: predict_logits(network, data))]
     return [*ways, (most, with_all_threads)] if alone and most > 1 else ways

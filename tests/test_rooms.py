@@ -6,11 +6,12 @@ from pathlib import Path
 import herofilter
 
 PACKAGE = Path(herofilter.__file__).parent
-ROOMS = ["data", "spectral", "patchers", "nn", "baselines", "training", "analysis"]
+ROOMS = ["kernels", "data", "spectral", "patchers", "nn", "baselines", "training", "analysis"]
 FREE = {"experiments", "report", "distributed", "cli", "estimator"}
 GROUND = {"errors", "files", "settings", "config", "threads", "workers"}
 # scikit-network's lesson: linear algebra and the kernel know nothing of layers or the terminal
 FORBIDDEN = {
+    "kernels": {"torch", "typer", "rich"},
     "spectral": {"torch.nn", "typer", "rich"},
     "patchers/push.py": {"torch.nn", "typer", "rich"},
     "patchers/relations.py": {"torch.nn", "typer", "rich"},

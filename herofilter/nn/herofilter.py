@@ -203,8 +203,15 @@ class HeroFilter(NodeClassifier):
         if torch.is_grad_enabled():
             return torch.cat([self.mix(tokens) for tokens in self._batch_chunks(batch)])
         hidden, parts = self._parts(batch)
-        mix = fold_end(self.blocks, self.aggregate, self.head) or self.mix
-        return torch.cat(each(lambda part: mix(self._tokens(hidden, part)), parts))
+        end = fold_end(self.blocks, self.aggregate, self.head)
+        labels = None if self.labels is None else self.labels.embedding
+
+        def logits(part: Part) -> Tensor:
+            if end is not None and not end.before:
+                return end.read(hidden, part, labels)
+            return (end or self.mix)(self._tokens(hidden, part))
+
+        return torch.cat(each(logits, parts))
 
     def token_chunks(self, data: Data, nodes: Tensor | None = None) -> Iterator[Tensor]:
         """Yield the tokens of ``nodes``, some nodes at a time: ``[p', b, h]`` each.

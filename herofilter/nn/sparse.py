@@ -7,6 +7,8 @@ from numba import njit
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from herofilter.spectral.sparse import multiply_sparse
+
 
 def sparse_product(x: Tensor, weight: Tensor) -> Tensor:
     """Return ``x @ weight`` for sparse features that need no gradient.
@@ -23,6 +25,8 @@ def sparse_product(x: Tensor, weight: Tensor) -> Tensor:
         >>> sparse_product(x, torch.ones(2, 3)).tolist()
         [[2.0, 2.0, 2.0], [0.0, 0.0, 0.0]]
     """
+    if not torch.is_grad_enabled():
+        return multiply_sparse(x, weight)
     out: Tensor = _SparseProduct.apply(x, weight)  # type: ignore[no-untyped-call]
     return out
 

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from herofilter.data.features import csr_tensor
+from herofilter.spectral.sparse import multiply_sparse
 
 
 def csr_of(matrix: sp.csr_array) -> Tensor:
@@ -29,6 +30,8 @@ def product(matrix: Tensor, transposed: Tensor, hidden: Tensor) -> Tensor:
         >>> product(matrix, back, torch.eye(2)).tolist()
         [[0.0, 2.0], [0.0, 0.0]]
     """
+    if not torch.is_grad_enabled():
+        return multiply_sparse(matrix, hidden)
     result: Tensor = _Product.apply(matrix, transposed, hidden)  # type: ignore[no-untyped-call]
     return result
 

@@ -12,7 +12,7 @@ from herofilter.nn.classifier import Batch, NodeClassifier
 
 
 def read_ahead(
-    model: NodeClassifier, data: Data, parts: Iterable[Tensor]
+    model: NodeClassifier, data: Data, parts: Iterable[Tensor | None]
 ) -> Generator[Batch, None, None]:
     """Yield what ``model`` gathers for each part of the nodes, in order.
 
@@ -31,22 +31,25 @@ def read_ahead(
 
 
 def logit_chunks(
-    model: NodeClassifier, data: Data, nodes: Tensor, largest: int
+    model: NodeClassifier, data: Data, nodes: Tensor | None, largest: int
 ) -> Generator[Tensor, None, None]:
     """Yield the logits of ``nodes`` in order, some nodes at a time, without a way back.
 
     Args:
         model: any classifier; it is put into evaluation mode.
         data: the graph, prepared for it.
-        nodes: ``[b]``.
+        nodes: ``[b]``, or None for all, which spares picking them out where they fit at once.
         largest: so many nodes at once at most; a model that needs less memory says so itself.
     """
     model.eval()
-    size = max(nodes.numel(), 1) if model.whole_graph else min(largest, model.largest_batch(data))
-    if nodes.numel() > size:
+    count = int(data.num_nodes or 0) if nodes is None else nodes.numel()
+    size = max(count, 1) if model.whole_graph else min(largest, model.largest_batch(data))
+    if count > size:
+        nodes = torch.arange(count) if nodes is None else nodes
         with torch.no_grad():
-            data = model.foresee(data, nodes.numel())
-    with closing(read_ahead(model, data, torch.split(nodes, size))) as batches:
+            data = model.foresee(data, count)
+    parts = [None] if nodes is None else torch.split(nodes, size)
+    with closing(read_ahead(model, data, parts)) as batches:
         while True:
             # not around the yield: the caller has a mode of his own
             with torch.no_grad():
@@ -60,7 +63,7 @@ def logit_chunks(
 
 
 def _in_thread(
-    model: NodeClassifier, data: Data, parts: list[Tensor]
+    model: NodeClassifier, data: Data, parts: list[Tensor | None]
 ) -> Generator[Batch, None, None]:
     reader = ThreadPoolExecutor(1, thread_name_prefix="read-ahead")
     try:

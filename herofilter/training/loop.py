@@ -142,8 +142,6 @@ def stream_logits(
     model: NodeClassifier, data: Data, nodes: Tensor | None = None
 ) -> Iterator[Tensor]:
     """Yield what :func:`predict_logits` returns, some nodes at a time."""
-    if nodes is None:
-        nodes = torch.arange(int(data.num_nodes or 0))
     small = is_small(int(data.num_nodes or 0))
     with one_thread(small):
         prepared = prepare_features(data, model.feature_scaling, model.by_rows)

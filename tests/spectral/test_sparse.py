@@ -1,0 +1,47 @@
+"""Sparse products without a way back."""
+
+import pytest
+import torch
+
+from herofilter.spectral import sparse
+from herofilter.spectral.sparse import multiply_sparse
+from herofilter.threads import one_thread
+
+
+def draw(rows: int, columns: int, width: int) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    dense = torch.randn(rows, columns, generator=generator)
+    dense *= torch.rand(rows, columns, generator=generator) < 0.1
+    return dense.to_sparse_csr(), torch.randn(columns, width, generator=generator)
+
+
+def test_pieces_and_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix, dense = draw(101, 50, 40)
+    whole = multiply_sparse(matrix, dense)
+    torch.testing.assert_close(whole, matrix.to_dense() @ dense)
+    monkeypatch.setattr(sparse, "_WORTH", 0)
+    assert torch.equal(multiply_sparse(matrix, dense), whole)
+    with one_thread():
+        assert torch.equal(multiply_sparse(matrix, dense), whole)
+    with one_thread(pieces=True):
+        assert torch.equal(multiply_sparse(matrix, dense), whole)
+
+
+def test_fewer_rows_than_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sparse, "_WORTH", -1)
+    for rows in (0, 1, 3):
+        matrix, dense = draw(rows, 5, 9)
+        torch.testing.assert_close(multiply_sparse(matrix, dense), matrix.to_dense() @ dense)
+
+
+def test_columns_in_any_order_of_memory() -> None:
+    matrix, dense = draw(20, 30, 16)
+    found = multiply_sparse(matrix, dense.t().contiguous().t())
+    torch.testing.assert_close(found, matrix.to_dense() @ dense)
+
+
+def test_other_types_are_left_to_torch() -> None:
+    matrix, dense = draw(20, 30, 16)
+    found = multiply_sparse(matrix.double(), dense.double())
+    assert found.dtype == torch.float64
+    torch.testing.assert_close(found, matrix.to_dense().double() @ dense.double())
