@@ -7,6 +7,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +74,26 @@ def run_inference(
     return result
 
 
-def write_result(result: dict[str, Any]) -> None:
-    """Write numbers and a picture; graphs that were measured earlier stay in both."""
+def write_result(result: dict[str, Any], add: bool = False) -> None:
+    """Write numbers and a picture; graphs that were measured earlier stay in both.
+
+    With ``add`` the other models of a graph stay as well. Each ratio is that of its own run.
+    """
     known = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
+    if add:
+        result = _added(result, known.get("graphs", {}))
     both = {name: {**known.get(name, {}), **result[name]} for name in ("runs", "graphs")}
     write_json(RESULT, {**result, **both})
     inference_picture(both["graphs"], RESULT.with_suffix(".png"))
+
+
+def _added(result: dict[str, Any], known: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    graphs = {}
+    for graph, rows in result["graphs"].items():
+        new = {row["model"] for row in rows}
+        graphs[graph] = [row for row in known.get(graph, []) if row["model"] not in new] + rows
+    runs = {f"{graph}, added": run for graph, run in result["runs"].items()}
+    return {**result, "graphs": graphs, "runs": runs}
 
 
 def inference_table(graph: str, rows: Sequence[dict[str, Any]]) -> Table:
@@ -106,12 +121,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for one model")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--write", action="store_true", help=f"write {RESULT} and a picture, too")
+    parser.add_argument("--add", action="store_true", help="keep the file's other models, too")
     options = parser.parse_args(arguments)
     names = [entry.name for entry in list_models()]
     if options.models is not None:
         names = [find_model(name).name for name in options.models.split(",")]
     graphs = options.graphs.split(",")
-    keep = write_result if options.write else None
+    keep = partial(write_result, add=options.add) if options.write else None
     result = run_inference(graphs, names, options.repetitions, options.limit, keep)
     if options.json:
         print(json.dumps(result))

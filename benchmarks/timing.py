@@ -12,9 +12,16 @@ def seconds_of(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def repeated(work: Callable[[], object], most: int = 5, budget: float = 20.0) -> list[float]:
-    """Return the seconds of up to ``most`` calls; there is no other after ``budget`` seconds."""
+def repeated(
+    work: Callable[[], object], most: int = 5, budget: float = 20.0, least: float = 0.0
+) -> list[float]:
+    """Return the seconds of up to ``most`` calls; there is no other after ``budget`` seconds.
+
+    Short calls go on until ``least`` seconds have passed: a few milliseconds measure little.
+    """
     times = [seconds_of(work)]
-    while len(times) < most and sum(times) + statistics.median(times) <= budget:
+    while sum(times) + statistics.median(times) <= budget:
+        if len(times) >= most and sum(times) >= least:
+            break
         times.append(seconds_of(work))
     return times

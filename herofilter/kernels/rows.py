@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from numba import config, njit, types
 from numba.extending import intrinsic
 
@@ -94,7 +93,7 @@ def multiply_rows(crow: Any, col: Any, value: Any, dense: Any, out: Any) -> None
 
     Args:
         crow, col, value: the matrix; its columns aren't checked.
-        dense: ``[n, h]``, contiguous.
+        dense: ``[n, h]``, contiguous; h is a multiple of 8.
         out: ``[m, h]``, contiguous.
     """
     width = dense.shape[1]
@@ -107,11 +106,6 @@ def multiply_rows(crow: Any, col: Any, value: Any, dense: Any, out: Any) -> None
         while begin + 32 <= width:
             _sum_4(col, value, first, stop, dense, width, begin, out, target + begin)
             begin += 32
-        while begin + 8 <= width:
+        while begin < width:
             _sum_1(col, value, first, stop, dense, width, begin, out, target + begin)
-            begin += 8
-        for column in range(begin, width):
-            total = np.float32(0)
-            for entry in range(first, stop):
-                total += value[entry] * dense[col[entry], column]
-            out[row, column] = total
+            begin += LANES

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from herofilter.kernels import multiply_rows
+from herofilter.kernels.vectors import LANES
 from herofilter.threads import each, one_thread
 
 # a product with more steps than this is worth several threads
@@ -18,7 +19,8 @@ def multiply_sparse(matrix: Tensor, dense: Tensor) -> Tensor:
     """Return ``matrix @ dense`` without a way back.
 
     A compiled loop takes half of torch's time, and each row is added up in the same order
-    whatever the number of threads. Other types and devices are left to torch.
+    whatever the number of threads. Other types and devices are left to torch, and so are widths
+    that aren't multiples of eight.
 
     Shapes:
         - matrix: ``[m, n]``, sparse CSR; dense: ``[n, h]``
@@ -30,7 +32,8 @@ def multiply_sparse(matrix: Tensor, dense: Tensor) -> Tensor:
         [[2.0, 2.0, 2.0], [0.0, 0.0, 0.0]]
     """
     matrix, dense = matrix.detach(), dense.detach()
-    if {matrix.dtype, dense.dtype} != {torch.float32} or dense.device.type != "cpu":
+    fits = dense.device.type == "cpu" and dense.size(1) % LANES == 0
+    if not fits or {matrix.dtype, dense.dtype} != {torch.float32}:
         return matrix @ dense
     out = dense.new_empty(matrix.size(0), dense.size(1))
     crow = matrix.crow_indices().numpy()

@@ -30,7 +30,7 @@ def test_pieces_and_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> No
 def test_fewer_rows_than_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sparse, "_WORTH", -1)
     for rows in (0, 1, 3):
-        matrix, dense = draw(rows, 5, 9)
+        matrix, dense = draw(rows, 5, 8)
         torch.testing.assert_close(multiply_sparse(matrix, dense), matrix.to_dense() @ dense)
 
 
@@ -38,6 +38,12 @@ def test_columns_in_any_order_of_memory() -> None:
     matrix, dense = draw(20, 30, 16)
     found = multiply_sparse(matrix, dense.t().contiguous().t())
     torch.testing.assert_close(found, matrix.to_dense() @ dense)
+
+
+@pytest.mark.parametrize("width", [1, 5, 12])
+def test_other_widths_are_left_to_torch(width: int) -> None:
+    matrix, dense = draw(20, 30, width)
+    torch.testing.assert_close(multiply_sparse(matrix, dense), matrix.to_dense() @ dense)
 
 
 def test_other_types_are_left_to_torch() -> None:
