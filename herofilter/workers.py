@@ -1,7 +1,9 @@
 """Independent jobs in processes of their own."""
 
 import multiprocessing
+import os
 import signal
+import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
@@ -79,3 +81,12 @@ def _start_worker() -> None:
     # Ctrl-C reaches every process of the terminal; the one that started the workers ends them
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.filterwarnings("ignore", message="Sparse ")
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it is gone: nobody would read the outcome."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -2,6 +2,8 @@
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -90,3 +92,42 @@ def test_a_worker_that_dies() -> None:
 def test_an_error_of_a_job_is_passed_on(workers: int) -> None:
     with pytest.raises(ConfigError, match=r"^job 4 must fail$"):
         list(run_jobs(fail, [4, 4], workers))
+
+
+STARTER = """
+import sys
+from pathlib import Path
+from herofilter.workers import run_jobs
+from tests.test_workers import note_process
+
+folder = Path(sys.argv[1])
+list(run_jobs(note_process, [folder / "one", folder / "two"], workers=2))
+"""
+
+
+def note_process(path: Path) -> None:
+    path.with_suffix(".part").write_text(str(os.getpid()))
+    path.with_suffix(".part").rename(path)
+    time.sleep(PATIENCE)
+
+
+def works(process: int) -> bool:
+    """Whether a process is there and hasn't ended."""
+    try:
+        status = Path(f"/proc/{process}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+    noted = [tmp_path / "one", tmp_path / "two"]
+    # a job has minutes of work left when its starter is killed
+    with subprocess.Popen([sys.executable, "-c", STARTER, str(tmp_path)]) as starter:
+        for path in noted:
+            wait_for(path)
+        starter.kill()
+    until = time.monotonic() + PATIENCE / 4
+    while any(works(int(path.read_text())) for path in noted):
+        assert time.monotonic() < until, "the workers live on"
+        time.sleep(0.05)

@@ -26,6 +26,11 @@ def _own_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEROFILTER_CACHE", os.environ["HEROFILTER_CACHE"])
 
 
+@pytest.fixture(autouse=True)
+def _few_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inference_work, "LEAST", 0.0)
+
+
 def test_every_model_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inference, "run_child", here)
     rows = run_inference(["karate"], MODELS, repetitions=2)["graphs"]["karate"]
@@ -135,6 +140,14 @@ def test_the_command_writes_numbers_and_a_picture(
     both = json.loads((tmp_path / "inference.json").read_text(encoding="utf-8"))
     assert list(both["graphs"]) == list(both["runs"]) == ["karate", "club"]
     assert both["graphs"]["karate"] == result["graphs"]["karate"]
+    # and other models join those of the first
+    main(["--graphs", "karate", "--models", "gcn,fast-herofilter", "--write", "--add"])
+    more = json.loads((tmp_path / "inference.json").read_text(encoding="utf-8"))
+    assert [row["model"] for row in more["graphs"]["karate"]] == ["mlp", "gcn", "fast-herofilter"]
+    assert more["graphs"]["karate"][0] == result["graphs"]["karate"][0]
+    assert more["graphs"]["club"] == both["graphs"]["club"]
+    assert more["runs"]["karate, added"]["models"] == ["gcn", "fast-herofilter"]
+    assert more["runs"]["karate"] == both["runs"]["karate"]
     with pytest.raises(ConfigError, match=r"did you mean 'mlp'\?"):
         main(["--models", "mlpp"])
 
