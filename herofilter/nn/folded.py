@@ -101,8 +101,8 @@ def fold_end(blocks: nn.ModuleList, aggregate: Aggregation, head: Head) -> Folde
     # the compiled loops are for these
     if weight.dtype != torch.float32 or weight.device.type != "cpu" or channels % 4:
         return None
-    # the map is read once for tokens and once for the hidden layer; it would replace one product
-    if 2 * linear.out_features > channels:
+    # the map is read for tokens and for the hidden layer: more work than the product it replaces
+    if linear.out_features > channels:
         return None
     tokens, first, second = aggregate.per_position(weight), feature_mlp.first, feature_mlp.second
     # a bias of the patch MLP goes to all channels of its position, one of the other to its channel

@@ -64,9 +64,11 @@ def test_a_map_per_position_adds_up_to_the_map(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", AGGREGATIONS)
-@pytest.mark.parametrize("settings", [{}, {"num_layers": 2}, {"expansion": 0.5}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"num_layers": 2}, {"expansion": 0.5}, {"classes": 19}, {"classes": 32}]
+)
 def test_it_equals_the_layers(kind: str, settings: dict[str, object]) -> None:
-    model = make_model(aggregation=kind, **settings)
+    model = make_model(aggregation=kind, **settings)  # type: ignore[arg-type]
     with torch.no_grad():
         folded, tokens = fold(model), draw_tokens()
         assert folded is not None
@@ -84,7 +86,7 @@ def test_it_equals_the_layers(kind: str, settings: dict[str, object]) -> None:
         {"patch_mixing": False},
         {"feature_mixing": False},
         {"head_layers": 2},
-        {"classes": 17},
+        {"classes": 33},
         {"channels": 30},
     ],
 )
