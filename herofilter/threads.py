@@ -1,6 +1,7 @@
 """How many threads a piece of work is worth."""
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 SMALL = 50_000
+_NAME = "herofilter-piece"
 _pieces: ContextVar[int] = ContextVar("pieces", default=1)
 
 
@@ -37,7 +39,8 @@ def one_thread(when: bool = True, pieces: bool = False) -> Iterator[None]:
 def each(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
     """Return ``work(item)`` of each item, in order, from as many threads as are free.
 
-    The pieces must not depend on one another; then the results don't depend on the threads.
+    The pieces must not depend on one another; then the results don't depend on the threads. What
+    a piece does with :func:`each` it does by itself.
 
     Example:
         >>> each(abs, [-1, 2, -3])
@@ -45,7 +48,8 @@ def each(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
     """
     items = list(items)
     count = min(_pieces.get(), len(items))
-    if count < 2:
+    # a piece that waited for pieces of its own would wait for itself
+    if count < 2 or threading.current_thread().name.startswith(_NAME):
         return [work(item) for item in items]
     gradients = torch.is_grad_enabled()
 
@@ -63,7 +67,7 @@ def _pool(process: int, count: int) -> ThreadPoolExecutor:
 
     A process that was forked has none of its parent's.
     """
-    return ThreadPoolExecutor(count, thread_name_prefix="piece")
+    return ThreadPoolExecutor(count, thread_name_prefix=_NAME)
 
 
 def is_small(num_nodes: int) -> bool:

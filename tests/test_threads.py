@@ -35,6 +35,24 @@ def test_without_room_for_pieces_there_is_one_thread() -> None:
             assert each(lambda _: threading.get_ident(), range(4)) == [here] * 4
 
 
+def test_a_piece_does_its_own_pieces_by_itself() -> None:
+    before = torch.get_num_threads()
+
+    def work(number: int) -> list[bool]:
+        # a thread may have a setting of its own
+        torch.set_num_threads(2)
+        me = threading.get_ident()
+        with one_thread(pieces=True):
+            return each(lambda _: threading.get_ident() == me, range(3))
+
+    try:
+        torch.set_num_threads(2)
+        with one_thread(pieces=True):
+            assert each(work, range(4)) == [[True] * 3] * 4
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_an_error_in_a_piece_is_raised() -> None:
     with one_thread(pieces=True), pytest.raises(ZeroDivisionError):
         each(lambda number: 1 // number, [1, 0])
