@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from herofilter.kernels import MixerEnd, mix_patches, padded
+from herofilter.kernels.tiles import TALL, WIDE
 from herofilter.nn.aggregation import Aggregation
 from herofilter.nn.head import Head
 from herofilter.nn.mixer import FeatureMLP, MixerBlock, PatchMLP
@@ -107,17 +108,18 @@ def fold_end(blocks: nn.ModuleList, aggregate: Aggregation, head: Head) -> Folde
     tokens, first, second = aggregate.per_position(weight), feature_mlp.first, feature_mlp.second
     # a bias of the patch MLP goes to all channels of its position, one of the other to its channel
     shift = patch_mlp.second.bias @ tokens.sum(2) + tokens.sum(0) @ second.bias
+    (rows, columns), (_, classes) = WIDE, TALL
     end = MixerEnd(
         patch_norm=_numpy(torch.stack([patch_norm.weight, patch_norm.bias])),
-        patch_first=padded(_numpy(patch_mlp.first.weight), 6, 1),
-        patch_bias=padded(_numpy(patch_mlp.first.bias), 6),
-        patch_second=padded(_numpy(patch_mlp.second.weight), 6, 1),
+        patch_first=padded(_numpy(patch_mlp.first.weight), rows, 1),
+        patch_bias=padded(_numpy(patch_mlp.first.bias), rows),
+        patch_second=padded(_numpy(patch_mlp.second.weight), rows, 1),
         feature_norm=_numpy(torch.stack([feature_norm.weight, feature_norm.bias])),
-        feature_first=padded(_numpy(first.weight.t()), 1, 16),
-        feature_bias=padded(_numpy(first.bias), 16),
-        tokens=padded(_numpy(tokens.transpose(1, 2)), 1, 1, 8),
-        hidden=padded(_numpy((tokens @ second.weight).transpose(1, 2)), 1, 1, 8),
-        constant=padded(_numpy(linear.bias + shift), 8),
+        feature_first=padded(_numpy(first.weight.t()), 1, columns),
+        feature_bias=padded(_numpy(first.bias), columns),
+        tokens=padded(_numpy(tokens.transpose(1, 2)), 1, 1, classes),
+        hidden=padded(_numpy((tokens @ second.weight).transpose(1, 2)), 1, 1, classes),
+        constant=padded(_numpy(linear.bias + shift), classes),
         eps=np.float32(patch_norm.eps),
     )
     return FoldedEnd(list(blocks)[:-1], end, linear.out_features)
