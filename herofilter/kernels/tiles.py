@@ -124,7 +124,7 @@ def _tile(shape: tuple[int, int], bias: str = "") -> Callable[..., Any]:
             return
         shifts = shift[shift_first : shift_first + (rows if bias == "row" else shape[1])]
         product += shifts[:, None] if bias == "row" else shifts
-        target[at_target] = np.maximum(product, 0)
+        target[at_target] = np.where(product > 0, product, 0)
 
     return plain if config.DISABLE_JIT else compiled
 
