@@ -12,16 +12,22 @@ import numpy as np
 from numba import njit
 
 from herofilter.patchers.prefetch import prefetch
-from herofilter.patchers.push import THREE, TWO, PushRule
+from herofilter.patchers.push import PushRule
 from herofilter.patchers.push_graph import PushGraph
-from herofilter.patchers.ranking import rank
+from herofilter.patchers.ranking import offer
 
-BITS = 14
+BITS = 13
 # rows that were too large for a table until the next ones begin with one of twice the size
 PATIENCE = 8
 _FACTOR, _WORD = np.uint64(2654435769), np.uint64(0xFFFFFFFF)
 _EMPTY = -1
-TABLE_FROM = 1_000_000
+# places in the queue ahead of its turn at which a node's row is looked up, and its edges are
+_LOOK, _FETCH = 8, 4
+# a table is wiped as a whole if a row took more than this share of it
+_SHARE = 8
+# squares of scores are compared with so much to spare, which is more than rounding takes
+_SPARE = 1 - 1e-6
+TABLE_FROM = 100_000
 
 
 def uses_table(num_nodes: int, refine: int) -> bool:
@@ -30,10 +36,11 @@ def uses_table(num_nodes: int, refine: int) -> bool:
 
 
 class PushTable(NamedTuple):
-    """Open addressing with linear probing; ``state`` is what ``work`` is of :mod:`push`.
+    """Open addressing with linear probing.
 
-    ``slots`` lists the places that are taken and ``touched`` their nodes, ``queue`` the places of
-    nodes that wait to be pushed.
+    ``state`` has two numbers of a node: the mass that reached it, and how much of that was pushed
+    on. ``slots`` lists the places that are taken, ``touched`` their nodes and ``degrees`` the
+    degrees of those, ``queue`` the places of nodes that wait to be pushed.
     """
 
     keys: np.ndarray
@@ -41,6 +48,7 @@ class PushTable(NamedTuple):
     queue: np.ndarray
     slots: np.ndarray
     touched: np.ndarray
+    degrees: np.ndarray
     bits: int
 
 
@@ -49,7 +57,8 @@ def make_table(graph: PushGraph, bits: int) -> PushTable:
     size, kind = 1 << bits, graph.indices.dtype
     keys, state = np.full(size, _EMPTY, dtype=kind), np.zeros((size, 2))
     queue, slots = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
-    return PushTable(keys, state, queue, slots, np.empty(size, dtype=kind), bits)
+    touched, degrees = np.empty(size, dtype=kind), np.empty(size)
+    return PushTable(keys, state, queue, slots, touched, degrees, bits)
 
 
 def degrees_of_ends(graph: PushGraph) -> np.ndarray:
@@ -114,40 +123,48 @@ def spread_in_table(graph: Any, ends: Any, table: Any, c: float, eps: float, v: 
     If they are more than three quarters of the table, the last number is False.
     """
     keys, state, queue = table.keys, table.state, table.queue
-    slots, touched = table.slots, table.touched
+    slots, touched, degrees = table.slots, table.touched, table.degrees
     indptr, indices, weights, degree = graph.indptr, graph.indices, graph.weights, graph.degree
+    # unsigned places spare the test for negative ones
     one, mask = np.uint64(1), np.uint64(keys.shape[0] - 1)
-    shift = np.uint64(32 - table.bits)
+    shift, look, fetch = np.uint64(32 - table.bits), np.uint64(_LOOK), np.uint64(_FETCH)
     most = keys.shape[0] * 3 // 4
+    alike = weights.size > 0 and weights.strides[0] == 0
+    unit = np.float64(weights[0]) if alike else 0.0
     s = ((np.uint64(v) * _FACTOR) & _WORD) >> shift
     keys[s] = v
     state[s, 0] = 1.0
-    state[s, 1] = eps * degree[v]
     queue[0] = slots[0] = s
-    touched[0] = v
-    head, tail = np.uint64(0), one
-    count, waiting, edges = 1, 1, 0
+    touched[0], degrees[0] = v, degree[v]
+    head, tail, count = np.uint64(0), one, one
+    waiting, edges = 1, 0
     while waiting > 0:
         place = np.uint64(queue[head])
         u = np.uint64(keys[place])
         head = (head + one) & mask
         waiting -= 1
-        if waiting > 3:
-            fourth = np.uint64(keys[np.uint64(queue[(head + THREE) & mask])])
-            prefetch(indptr, fourth)
-            prefetch(degree, fourth)
-        if waiting > 2:
-            third = np.uint64(indptr[np.uint64(keys[np.uint64(queue[(head + TWO) & mask])])])
-            prefetch(indices, third)
-            prefetch(ends, third)
+        if waiting > _LOOK:
+            later = np.uint64(keys[np.uint64(queue[(head + look) & mask])])
+            prefetch(indptr, later)
+            prefetch(degree, later)
+        if waiting > _FETCH:
+            soon = np.uint64(keys[np.uint64(queue[(head + fetch) & mask])])
+            first, last = np.uint64(indptr[soon]), np.uint64(indptr[soon + one]) - one
+            prefetch(indices, first)
+            prefetch(ends, first)
+            # most rows have two lines of the cache at most
+            prefetch(indices, last)
+            prefetch(ends, last)
         start, stop = np.uint64(indptr[u]), np.uint64(indptr[u + one])
-        if count + int(stop - start) > most:
-            return count, edges, False
+        if int(count + (stop - start)) > most:
+            return int(count), edges, False
         edges += int(stop - start)
         total = state[place, 0]
         limit = eps * degree[u]
-        flow = c * (total - (state[place, 1] - limit)) / degree[u]
-        state[place, 1] = total + limit
+        # rounded as in push, where the sum with the limit is what is kept
+        flow = c * (total - (state[place, 1] + limit - limit)) / degree[u]
+        gain = flow * unit
+        state[place, 1] = total
         for e in range(start, stop):
             w = indices[e]
             s = ((np.uint64(w) * _FACTOR) & _WORD) >> shift
@@ -155,22 +172,40 @@ def spread_in_table(graph: Any, ends: Any, table: Any, c: float, eps: float, v: 
             while key != w and key != _EMPTY:
                 s = (s + one) & mask
                 key = keys[s]
-            fresh = key == _EMPTY
             keys[s] = w
             before = state[s, 0]
-            after = before + flow * weights[e]
+            after = before + (gain if alike else flow * weights[e])
             state[s, 0] = after
-            bar = eps * np.float64(ends[e]) if fresh else state[s, 1]
-            state[s, 1] = bar
-            # written in any case and counted if it holds, as in push
-            slots[count] = s
-            touched[count] = w
-            count += int(fresh)
+            own = np.float64(ends[e])
+            bar = state[s, 1] + eps * own
+            # written in any case and counted if it holds: jumps would often be guessed wrong
+            slots[count], touched[count], degrees[count] = s, w, own
+            count += np.uint64(key == _EMPTY)
             crossed = (before <= bar) & (bar < after)
             queue[tail] = s
             tail = (tail + np.uint64(crossed)) & mask
             waiting += int(crossed)
-    return count, edges, True
+    return int(count), edges, True
+
+
+@njit(cache=True, nogil=True)
+def rank_in_table(
+    graph: Any, table: Any, count: int, rule: Any, v: Any, index: Any, score: Any
+) -> None:
+    r"""Write the best of the nodes touched; see :func:`herofilter.patchers.ranking.rank`.
+
+    Their degrees are at hand here, and :math:`1 / \sqrt{d}` is what scores are scaled by, so that
+    nearly all nodes that don't make it are known without a look into another array.
+    """
+    scale = (1.0 - rule.c) * graph.left[v]
+    stop, size, least = int(rule.ego_first), index.shape[0], 0.0
+    for i in range(count):
+        reach = scale * table.state[np.uint64(table.slots[i]), 0]
+        if reach * reach >= least * table.degrees[i]:
+            u = table.touched[i]
+            stop = offer(v, u, reach, graph.right, graph.ids, rule.ego_first, stop, index, score)
+            if stop == size:
+                least = np.float64(score[size - 1]) ** 2 * _SPARE
 
 
 @njit(cache=True, nogil=True)
@@ -186,26 +221,16 @@ def push_rows_in_table(
     for i in range(sources.shape[0]):
         v = sources[i]
         count, edges, fits = spread_in_table(graph, ends, table, rule.c, rule.eps, v)
-        slots = table.slots[:count]
         if fits:
             total += edges
-            scale = (1.0 - rule.c) * graph.left[v]
-            rank(
-                v,
-                table.touched[:count],
-                slots,
-                state[:, 0],
-                scale,
-                graph.right,
-                rule.most,
-                graph.ids,
-                rule.ego_first,
-                index[i],
-                score[i],
-            )
-        for s in slots:
-            keys[s] = _EMPTY
-            state[s, 0] = 0.0
+            rank_in_table(graph, table, count, rule, v, index[i], score[i])
+        if _SHARE * count > keys.shape[0]:
+            keys[:] = _EMPTY
+            state[:] = 0.0
+        else:
+            for s in table.slots[:count]:
+                keys[s] = _EMPTY
+                state[s] = 0.0
         if not fits:
             return total, i
     return total, sources.shape[0]

@@ -31,6 +31,30 @@ def insert(node: int, value: float, first: int, stop: int, ids: Any, index: Any,
 
 
 @njit(cache=True, nogil=True)
+def offer(
+    source: Any,
+    u: Any,
+    reach: float,
+    right: Any,
+    ids: Any,
+    ego_first: bool,
+    stop: int,
+    index: Any,
+    score: Any,
+) -> int:
+    """Put node ``u`` where ``reach * right[u]`` belongs in a ranking; return the new stop."""
+    value = np.float32(reach * right[u])
+    if ego_first and u == source:
+        index[0] = u
+        score[0] = value
+        return stop
+    size = index.shape[0]
+    if value > 0 and (stop < size or value >= score[size - 1]):
+        stop = insert(u, value, int(ego_first), stop, ids, index, score)
+    return stop
+
+
+@njit(cache=True, nogil=True)
 def rank(
     source: Any,
     nodes: Any,
@@ -52,17 +76,10 @@ def rank(
     differ only by the order of addition tie, and the lower id wins. ``most`` is the largest of
     ``right``. Return where the ranking ends.
     """
-    first = 1 if ego_first else 0
-    stop, size = first, index.shape[0]
+    stop, size = int(ego_first), index.shape[0]
     for i in range(nodes.shape[0]):
-        u = nodes[i]
         reach = left * values[places[i]]
-        if ego_first and u == source:
-            index[0] = u
-            score[0] = np.float32(reach * right[u])
-        elif stop < size or np.float32(reach * most) >= score[size - 1]:
-            # most nodes fail the test above, which spares a look into right
-            value = np.float32(reach * right[u])
-            if value > 0 and (stop < size or value >= score[size - 1]):
-                stop = insert(u, value, first, stop, ids, index, score)
+        # most nodes fail the test, which spares a look into right
+        if nodes[i] == source or stop < size or np.float32(reach * most) >= score[size - 1]:
+            stop = offer(source, nodes[i], reach, right, ids, ego_first, stop, index, score)
     return stop
