@@ -3,8 +3,8 @@
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 from typing import TypeVar
@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 SMALL = 50_000
-_NAME = "herofilter-piece"
+_here = threading.local()
 _pieces: ContextVar[int] = ContextVar("pieces", default=1)
 
 
@@ -36,6 +36,18 @@ def one_thread(when: bool = True, pieces: bool = False) -> Iterator[None]:
         _pieces.reset(token)
 
 
+@contextmanager
+def in_pieces(when: bool = True) -> Iterator[None]:
+    """Give the threads that torch has at the moment to :func:`each` inside the block."""
+    with one_thread(pieces=True) if when and torch.get_num_threads() > 1 else nullcontext():
+        yield
+
+
+def free_threads() -> int:
+    """Return how many pieces :func:`each` would have at work at once."""
+    return 1 if getattr(_here, "busy", False) else _pieces.get()
+
+
 def each(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
     """Return ``work(item)`` of each item, in order, from as many threads as are free.
 
@@ -47,18 +59,33 @@ def each(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         [1, 2, 3]
     """
     items = list(items)
-    count = min(_pieces.get(), len(items))
     # a piece that waited for pieces of its own would wait for itself
-    if count < 2 or threading.current_thread().name.startswith(_NAME):
+    count = min(free_threads(), len(items))
+    if count < 2:
         return [work(item) for item in items]
-    gradients = torch.is_grad_enabled()
+    gradients, results = torch.is_grad_enabled(), dict[int, Result]()
+    # whoever is free takes the next one
+    places = iter(range(len(items)))
 
-    def run(item: Item) -> Result:
-        # a new thread has a mode of its own
-        with torch.set_grad_enabled(gradients):
-            return work(item)
+    def run() -> None:
+        _here.busy = True
+        try:
+            # a new thread has a mode of its own
+            with torch.set_grad_enabled(gradients):
+                for place in places:
+                    results[place] = work(items[place])
+        finally:
+            _here.busy = False
 
-    return list(_pool(os.getpid(), _pieces.get()).map(run, items))
+    # the caller is one of the threads: it is awake already
+    others = [_pool(os.getpid(), count - 1).submit(run) for _ in range(count - 1)]
+    try:
+        run()
+    finally:
+        wait(others)
+    for other in others:
+        other.result()
+    return [results[place] for place in range(len(items))]
 
 
 @cache
@@ -67,7 +94,7 @@ def _pool(process: int, count: int) -> ThreadPoolExecutor:
 
     A process that was forked has none of its parent's.
     """
-    return ThreadPoolExecutor(count, thread_name_prefix=_NAME)
+    return ThreadPoolExecutor(count, thread_name_prefix="herofilter-piece")
 
 
 def is_small(num_nodes: int) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numba import config, njit, types
 from numba.extending import intrinsic
 
@@ -20,8 +21,8 @@ from herofilter.kernels.vectors import (
 )
 
 
-def _sum(vectors: int) -> Callable[..., Any]:
-    """Return what writes a weighted sum of rows, as many vectors of them at once."""
+def _sum(vectors: int, weighted: bool = True) -> Callable[..., Any]:
+    """Return what writes a sum of rows, as many vectors of them at once."""
 
     @intrinsic
     def compiled(
@@ -51,12 +52,14 @@ def _sum(vectors: int) -> Callable[..., Any]:
                 if column.type != PLACE:
                     column = builder.sext(column, PLACE)
                 row = builder.gep(begin, [builder.mul(column, given[5])])
+                terms = [
+                    load(builder, builder.gep(row, [place(LANES * v)])) for v in range(vectors)
+                ]
+                if not weighted:
+                    return [builder.fadd(*pair) for pair in zip(terms, held, strict=True)]
                 factor = spread(builder, builder.load(builder.gep(values, [position])))
                 return [
-                    multiply_add(
-                        builder, factor, load(builder, builder.gep(row, [place(LANES * v)])), total
-                    )
-                    for v, total in enumerate(held)
+                    multiply_add(builder, factor, *pair) for pair in zip(terms, held, strict=True)
                 ]
 
             totals = add_up(builder, given[2], given[3], [ZERO] * vectors, step)
@@ -77,14 +80,15 @@ def _sum(vectors: int) -> Callable[..., Any]:
         out: Any,
         target: int,
     ) -> None:
-        columns = slice(begin, begin + LANES * vectors)
-        total = value[first:stop] @ dense[col[first:stop], columns]
+        rows = dense[col[first:stop], begin : begin + LANES * vectors]
+        total = value[first:stop] @ rows if weighted else rows.sum(0)
         out.reshape(-1)[target : target + LANES * vectors] = total
 
     return plain if config.DISABLE_JIT else compiled
 
 
 _sum_8, _sum_4, _sum_1 = _sum(8), _sum(4), _sum(1)
+_plain_4, _plain_1 = _sum(4, weighted=False), _sum(1, weighted=False)
 
 
 @njit(cache=True, nogil=True)
@@ -109,3 +113,70 @@ def multiply_rows(crow: Any, col: Any, value: Any, dense: Any, out: Any) -> None
         while begin < width:
             _sum_1(col, value, first, stop, dense, width, begin, out, target + begin)
             begin += LANES
+
+
+@njit(cache=True, nogil=True)
+def _add_rows(crow: Any, col: Any, value: Any, dense: Any, out: Any) -> None:
+    """Write the product as if all values were one."""
+    width = dense.shape[1]
+    for row in range(crow.size - 1):
+        first, stop, target = crow[row], crow[row + 1], row * width
+        begin = 0
+        while begin + 32 <= width:
+            _plain_4(col, value, first, stop, dense, width, begin, out, target + begin)
+            begin += 32
+        while begin < width:
+            _plain_1(col, value, first, stop, dense, width, begin, out, target + begin)
+            begin += LANES
+
+
+@njit(cache=True, nogil=True)
+def add_walks(
+    ahead: Any,
+    back: Any,
+    roots: Any,
+    steps: Any,
+    factors: Any,
+    dense: Any,
+    first: int,
+    width: int,
+    out: Any,
+) -> None:
+    """Write sums of walks from some columns: products with two matrices, one after the other.
+
+    Args:
+        ahead, back: matrices, each ``(crow, col, value)`` of a square one in compressed rows.
+        roots: ``[n]`` if each value of both is the product of its row's and its column's number
+            here, and nothing otherwise. They are multiplied row by row then, not edge by edge.
+        steps: ``[w, 3]``, for each product whether it is with ``back``, the table that it is made
+            of, and the one that it goes to. Table 0 has the columns, and no product goes to it.
+        factors: ``[w, r]``, how much of each product goes into each sum.
+        dense: ``[n, h]``.
+        first, width: the columns; their number is a multiple of 8.
+        out: ``[r, n, h]``, of which the same columns are written.
+    """
+    count, split = dense.shape[0], roots.size > 0
+    tables = np.empty((1 + steps[:, 2].max(), count, width), np.float32)
+    for row in range(count):
+        root = roots[row] if split else np.float32(1)
+        for k in range(width):
+            tables[0, row, k] = root * dense[row, first + k]
+    out[:, :, first : first + width] = 0
+    for step in range(steps.shape[0]):
+        crow, col, value = back if steps[step, 0] else ahead
+        source, target = tables[steps[step, 1]], tables[steps[step, 2]]
+        if split:
+            _add_rows(crow, col, value, source, target)
+        else:
+            multiply_rows(crow, col, value, source, target)
+        for row in range(count):
+            root, line = roots[row] if split else np.float32(1), target[row]
+            for relation in range(out.shape[0]):
+                factor = factors[step, relation] * root
+                if factor != 0:
+                    total = out[relation, row]
+                    for k in range(width):
+                        total[first + k] += factor * line[k]
+            if split:
+                for k in range(width):
+                    line[k] *= root * root

@@ -55,6 +55,23 @@ def positive(builder: Any, vector: Any) -> Any:
     return builder.select(builder.fcmp_ordered(">", vector, ZERO), vector, ZERO)
 
 
+def total_of(builder: Any, vector: Any) -> Any:
+    """Return the sum of the eight numbers."""
+    kind = ir.FunctionType(NUMBER, [NUMBER, VECTOR])
+    function = _function(builder, f"llvm.vector.reduce.fadd.v{LANES}f32", kind)
+    return builder.call(function, [ir.Constant(NUMBER, 0.0), vector], fastmath=("reassoc",))
+
+
+def root(builder: Any, number: Any) -> Any:
+    """Return the square root of a number."""
+    function = _function(builder, "llvm.sqrt.f32", ir.FunctionType(NUMBER, [NUMBER]))
+    return builder.call(function, [number])
+
+
+def _function(builder: Any, name: str, kind: Any) -> Any:
+    return builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+
+
 def add_up(
     builder: Any, first: Any, stop: Any, totals: Sequence[Any], step: Callable[[Any, Any], Any]
 ) -> list[Any]:

@@ -10,10 +10,12 @@ from torch import Tensor, nn
 
 from herofilter.kernels import MixerEnd, mix_patches, padded
 from herofilter.kernels.tiles import TALL, WIDE
+from herofilter.kernels.vectors import LANES
 from herofilter.nn.aggregation import Aggregation
 from herofilter.nn.head import Head
 from herofilter.nn.mixer import FeatureMLP, MixerBlock, PatchMLP
 from herofilter.nn.patch_batch import Part
+from herofilter.threads import each, free_threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,38 +48,32 @@ class FoldedEnd:
         # [p, b, h] -> [p·b, h]
         table = tokens.reshape(-1, channels)
         index = torch.arange(len(table)).view(positions, count).t()
-        return self._mix(table, index, torch.ones(index.shape), None, None, None)
+        return self._mix(table, Part(index, torch.ones(index.shape), None, None), None)
 
     def read(self, hidden: Tensor, part: Part, labels: nn.Embedding | None) -> Tensor:
         """Return the logits of some nodes; tokens are gathered on the way.
 
-        This is for a model of one block.
+        This is for a model of one block. All threads that are free take part.
 
         Args:
             hidden: ``[n, h]``, the vectors of all nodes.
             part: what makes the tokens of the nodes.
             labels: the vectors of the labels shown.
         """
-        return self._mix(hidden, part.index, part.scale, part.labels, labels, part.summary)
+        return self._mix(hidden, part, labels)
 
-    def _mix(
-        self,
-        table: Tensor,
-        index: Tensor,
-        scale: Tensor,
-        shown: Tensor | None,
-        labels: nn.Embedding | None,
-        summary: Tensor | None,
-    ) -> Tensor:
-        logits, channels = table.new_empty(len(index), self.num_classes), table.size(1)
-        if shown is None or labels is None:
-            shown, vectors = index.new_empty(0, 0), table.new_empty(0, channels)
+    def _mix(self, table: Tensor, part: Part, labels: nn.Embedding | None) -> Tensor:
+        logits, channels = table.new_empty(len(part.index), self.num_classes), table.size(1)
+        if part.labels is None or labels is None:
+            shown, vectors = part.index.new_empty(0, 0), table.new_empty(0, channels)
         else:
-            vectors = labels.weight
-        if summary is None:
-            summary = table.new_empty(0, 0, channels)
-        parts = (_numpy(part) for part in (table, index, scale, shown, vectors, summary))
-        mix_patches(*parts, self.end, logits.numpy())
+            shown, vectors = part.labels, labels.weight
+        summary = table.new_empty(0, 0, channels) if part.summary is None else part.summary
+        given = [
+            _numpy(tensor) for tensor in (table, part.index, part.scale, shown, vectors, summary)
+        ]
+        out, counter = logits.numpy(), np.zeros(1, dtype=np.int64)
+        each(lambda _: mix_patches(*given, self.end, out, counter), range(free_threads()))
         return logits
 
 
@@ -100,7 +96,7 @@ def fold_end(blocks: nn.ModuleList, aggregate: Aggregation, head: Head) -> Folde
         return None
     weight, channels = linear.weight, feature_mlp.second.out_features
     # the compiled loops are for these
-    if weight.dtype != torch.float32 or weight.device.type != "cpu" or channels % 4:
+    if weight.dtype != torch.float32 or weight.device.type != "cpu" or channels % LANES:
         return None
     # the map is read for tokens and for the hidden layer: more work than the product it replaces
     if linear.out_features > channels:
@@ -108,7 +104,14 @@ def fold_end(blocks: nn.ModuleList, aggregate: Aggregation, head: Head) -> Folde
     tokens, first, second = aggregate.per_position(weight), feature_mlp.first, feature_mlp.second
     # a bias of the patch MLP goes to all channels of its position, one of the other to its channel
     shift = patch_mlp.second.bias @ tokens.sum(2) + tokens.sum(0) @ second.bias
+    # [p, C, h] -> [p, C, w]: one product is faster than one per position
+    hidden = (tokens.reshape(-1, channels) @ second.weight).view(*tokens.shape[:2], -1)
     (rows, columns), (_, classes) = WIDE, TALL
+    # [p, C, h + w] -> [p, h + w, C], each part with its zeros
+    readout = [
+        padded(part.detach().transpose(1, 2).numpy(), 1, columns, classes)
+        for part in (tokens, hidden)
+    ]
     end = MixerEnd(
         patch_norm=_numpy(torch.stack([patch_norm.weight, patch_norm.bias])),
         patch_first=padded(_numpy(patch_mlp.first.weight), rows, 1),
@@ -117,8 +120,7 @@ def fold_end(blocks: nn.ModuleList, aggregate: Aggregation, head: Head) -> Folde
         feature_norm=_numpy(torch.stack([feature_norm.weight, feature_norm.bias])),
         feature_first=padded(_numpy(first.weight.t()), 1, columns),
         feature_bias=padded(_numpy(first.bias), columns),
-        tokens=padded(_numpy(tokens.transpose(1, 2)), 1, 1, classes),
-        hidden=padded(_numpy((tokens @ second.weight).transpose(1, 2)), 1, 1, classes),
+        readout=np.concatenate(readout, axis=1),
         constant=padded(_numpy(linear.bias + shift), classes),
         eps=np.float32(patch_norm.eps),
     )

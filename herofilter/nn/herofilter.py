@@ -17,7 +17,7 @@ from herofilter.nn.head import Head
 from herofilter.nn.labels import LabelTokens
 from herofilter.nn.mixer import MixerBlock
 from herofilter.nn.patch_batch import Part, PatchBatch, check_training, cut_parts, largest_batch
-from herofilter.nn.score_scale import normalise_scores
+from herofilter.nn.score_scale import ScoreScale
 from herofilter.nn.shared import Shared, fill_table, worth_sharing
 from herofilter.nn.stem import Stem
 from herofilter.patchers import Patches, RelationSummary, Slot, SpectralPatcher
@@ -82,6 +82,7 @@ class HeroFilter(NodeClassifier):
         config = config or ModelConfig()
         self.config = config
         self.patcher = patcher
+        self.score_scale = ScoreScale(config.score_norm)
         width = config.hidden_channels
         self.stem = None
         if config.stem or num_embeddings:
@@ -202,16 +203,12 @@ class HeroFilter(NodeClassifier):
         """Return logits of a batch."""
         if torch.is_grad_enabled():
             return torch.cat([self.mix(tokens) for tokens in self._batch_chunks(batch)])
-        hidden, parts = self._parts(batch)
+        hidden, whole = self._whole(batch)
         end = fold_end(self.blocks, self.aggregate, self.head)
-        labels = None if self.labels is None else self.labels.embedding
-
-        def logits(part: Part) -> Tensor:
-            if end is not None and not end.before:
-                return end.read(hidden, part, labels)
-            return (end or self.mix)(self._tokens(hidden, part))
-
-        return torch.cat(each(logits, parts))
+        if end is not None and not end.before:
+            return end.read(hidden, whole, None if self.labels is None else self.labels.embedding)
+        mix, parts = end or self.mix, cut_parts(whole, self.chunk_size)
+        return torch.cat(each(lambda part: mix(self._tokens(hidden, part)), parts))
 
     def token_chunks(self, data: Data, nodes: Tensor | None = None) -> Iterator[Tensor]:
         """Yield the tokens of ``nodes``, some nodes at a time: ``[p', b, h]`` each.
@@ -221,7 +218,8 @@ class HeroFilter(NodeClassifier):
         yield from self._batch_chunks(self.gather(data, nodes))
 
     def _batch_chunks(self, batch: Batch) -> Iterator[Tensor]:
-        hidden, parts = self._parts(batch)
+        hidden, whole = self._whole(batch)
+        parts = cut_parts(whole, self.chunk_size)
         if not torch.is_grad_enabled():
             yield from (self._tokens(hidden, part) for part in parts)
             return
@@ -229,17 +227,17 @@ class HeroFilter(NodeClassifier):
         for rows, part in zip(members, parts, strict=True):
             yield self.join_tokens(rows, part.scale, part.labels, part.summary)
 
-    def _parts(self, batch: Batch) -> tuple[Tensor, list[Part]]:
-        """Return the vectors of all nodes needed, and what makes tokens of them, in chunks."""
+    def _whole(self, batch: Batch) -> tuple[Tensor, Part]:
+        """Return the vectors of all nodes needed, and what makes tokens of them."""
         if not isinstance(batch, PatchBatch):
             batch = self.gather(batch.data, batch.nodes)
         patches = batch.patches
         if self.stem is None and torch.is_grad_enabled():
             check_training(patches.index.numel(), self.in_channels, len(self.blocks))
         hidden, summary = self._responses(batch)
-        scale = normalise_scores(patches, self.config.score_norm)
+        scale = self.score_scale(patches)
         shown = None if self.labels is None else self.labels.look_up(patches.index, patches.nodes)
-        return hidden, cut_parts(self.chunk_size, batch.index, scale, shown, summary)
+        return hidden, Part(batch.index, scale, shown, summary)
 
     def _responses(self, batch: PatchBatch) -> tuple[Tensor, Tensor | None]:
         """Return the vectors of all nodes needed, and the summaries of the batch's nodes."""

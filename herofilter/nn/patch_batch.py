@@ -54,29 +54,27 @@ class Part:
     summary: Tensor | None
 
 
-def cut_parts(
-    size: int, index: Tensor, scale: Tensor, labels: Tensor | None, summary: Tensor | None
-) -> list[Part]:
+def cut_parts(part: Part, size: int) -> list[Part]:
     """Cut what makes the tokens of many nodes into parts of ``size`` nodes.
 
     Without a way back several parts may be at work at once; they are of equal size then.
 
     Example:
-        >>> index = torch.zeros(5, 3, dtype=torch.long)
-        >>> [len(part.scale) for part in cut_parts(2, index, torch.ones(5, 3), None, None)]
+        >>> part = Part(torch.zeros(5, 3, dtype=torch.long), torch.ones(5, 3), None, None)
+        >>> [len(part.scale) for part in cut_parts(part, 2)]
         [2, 2, 1]
     """
     if not torch.is_grad_enabled():
-        size = even_size(len(scale), size)
+        size = even_size(len(part.scale), size)
     # split, and not slices: their way back would fill a whole tensor for each part
     cut = partial(torch.split, split_size_or_sections=size)
-    indices, scales = cut(index), cut(scale)
+    indices, scales = cut(part.index), cut(part.scale)
     nothing = [None] * len(scales)
     columns = (
         indices,
         scales,
-        nothing if labels is None else cut(labels),
-        nothing if summary is None else cut(summary, dim=1),
+        nothing if part.labels is None else cut(part.labels),
+        nothing if part.summary is None else cut(part.summary, dim=1),
     )
     return [Part(*column) for column in zip(*columns, strict=True)]
 

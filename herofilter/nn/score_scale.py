@@ -28,3 +28,24 @@ def normalise_scores(patches: Patches, kind: str) -> Tensor:
         total = size.amax(1, keepdim=True) if kind == "max" else size.sum(1, keepdim=True)
         others = others / total.clamp(min=1e-12)
     return torch.cat([torch.ones_like(score[:, :first]), others], dim=1)
+
+
+class ScoreScale:
+    """:func:`normalise_scores` that does fixed patches once, where there is no way back.
+
+    Args:
+        kind: what scores are divided by.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._known: tuple[Patches, int, Tensor] | None = None
+
+    def __call__(self, patches: Patches) -> Tensor:
+        """Return the factor of each token: ``[b, p]``."""
+        if torch.is_grad_enabled():
+            return normalise_scores(patches, self.kind)
+        version = patches.score._version
+        if self._known is None or self._known[0] is not patches or self._known[1] != version:
+            self._known = patches, version, normalise_scores(patches, self.kind)
+        return self._known[2]

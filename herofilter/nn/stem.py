@@ -40,7 +40,9 @@ class FeatureLinear(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         sparse = x.layout == torch.sparse_csr
         out = sparse_product(x, self.weight) if sparse else x @ self.weight
-        return out if self.bias is None else out + self.bias
+        if self.bias is None:
+            return out
+        return out + self.bias if torch.is_grad_enabled() else out.add_(self.bias)
 
 
 class Stem(nn.Module):
@@ -90,5 +92,5 @@ class Stem(nn.Module):
         hidden: Tensor = self.linear(self.input_dropout(rows))
         if self.embedding is not None:
             hidden = hidden + self.embedding(nodes)
-        out: Tensor = self.dropout(hidden.relu())
+        out: Tensor = self.dropout(hidden.relu() if torch.is_grad_enabled() else hidden.relu_())
         return out

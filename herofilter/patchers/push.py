@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from herofilter.kernels.prefetch import prefetch
 from herofilter.patchers.certificate import certify
-from herofilter.patchers.prefetch import prefetch
 from herofilter.patchers.push_graph import PushGraph
 from herofilter.patchers.ranking import rank
 

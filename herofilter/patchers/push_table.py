@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from herofilter.patchers.prefetch import prefetch
+from herofilter.kernels.prefetch import prefetch
 from herofilter.patchers.push import PushRule
 from herofilter.patchers.push_graph import PushGraph
 from herofilter.patchers.ranking import offer

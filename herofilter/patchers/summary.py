@@ -1,19 +1,27 @@
 """Full responses R·H of fixed relations, by sparse products alone."""
 
+from itertools import count
+from typing import Any
+
+import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.data.structure import is_directed
+from herofilter.kernels import add_walks
 from herofilter.patchers.fast import BACKWARDS, TWO_STEPS, FastPatcher
 from herofilter.patchers.products import csr_of, product
 from herofilter.spectral.adjacency import normalised_adjacency
-from herofilter.threads import each
+from herofilter.spectral.sparse import arrays_of, fits_loops
+from herofilter.threads import each, in_pieces
 
 SERIES_STEPS = 4
 # hidden columns that go through a product at once when nothing is learned
 _COLUMNS = 32
+# steps along edges, each forwards (False) or backwards
+Walk = tuple[bool, ...]
 
 
 class RelationSummary:
@@ -48,6 +56,11 @@ class RelationSummary:
             directed=patcher.directed,
         )
         self.forwards, self.backwards = csr_of(matrix), csr_of(sp.csr_array(matrix.T))
+        # 1 / √d_u d_v is the weight of an edge then
+        plain = data.get("edge_weight") is None and not self.directed
+        degree = np.diff(matrix.indptr) if plain else np.empty(0)
+        self.roots = np.where(degree > 0, np.maximum(degree, 1) ** -0.5, 0).astype(np.float32)
+        self.plan = _plan([self._terms(relation) for relation in self.relations])
 
     @property
     def num_summaries(self) -> int:
@@ -61,30 +74,45 @@ class RelationSummary:
             - **hidden**: [n, h], of all nodes
             - **returns**: [number of relations, b, h]
         """
-        if torch.is_grad_enabled():
-            stacked = self._responses(hidden)
+        if not torch.is_grad_enabled() and fits_loops(hidden, self.forwards):
+            stacked = self._compiled(hidden.detach())
         else:
-            # columns don't depend on one another, and few of them stay in a cache
-            stacked = torch.cat(each(self._responses, torch.split(hidden, _COLUMNS, dim=1)), dim=-1)
+            known: dict[Walk, Tensor] = {(): hidden.contiguous()}
+            stacked = torch.stack([self._relation(name, known) for name in self.relations])
         return stacked if nodes is None else stacked.index_select(1, nodes)
 
-    def _responses(self, hidden: Tensor) -> Tensor:
-        known: dict[tuple[bool, ...], Tensor] = {(): hidden.contiguous()}
-        return torch.stack([self._relation(relation, known) for relation in self.relations])
+    def _compiled(self, hidden: Tensor) -> Tensor:
+        stacked = hidden.new_empty(self.num_summaries, *hidden.shape)
+        ahead, back = arrays_of(self.forwards), arrays_of(self.backwards)
+        dense, out = hidden.numpy(), stacked.numpy()
 
-    def _relation(self, relation: str, known: dict[tuple[bool, ...], Tensor]) -> Tensor:
+        def work(first: int) -> None:
+            width = min(_COLUMNS, dense.shape[1] - first)
+            add_walks(ahead, back, self.roots, *self.plan, dense, first, width, out)
+
+        # columns don't depend on one another, and few of them stay in a cache
+        with in_pieces():
+            each(work, range(0, dense.shape[1], _COLUMNS))
+        return stacked
+
+    def _terms(self, relation: str) -> tuple[list[tuple[Walk, float]], float]:
+        """Return the walks that a relation adds up with their factors, and a factor of all."""
         backwards = self.directed and relation in BACKWARDS
         if relation in TWO_STEPS:
             # N·Nᵀ goes back along edges first, Nᵀ·N forwards
-            return self._walk((self.directed and not backwards, backwards), known)
-        total = self._walk((backwards,), known)
-        for count in range(2, SERIES_STEPS + 1):
-            step = self._walk((backwards,) * count, known)
-            total = torch.add(total, step, alpha=self.c ** (count - 1))
+            return [((self.directed and not backwards, backwards), 1.0)], 1.0
+        terms = [((backwards,) * (k + 1), self.c**k) for k in range(SERIES_STEPS)]
         # scaled so that the factors add up to one
-        return total * ((1 - self.c) / (1 - self.c**SERIES_STEPS))
+        return terms, (1 - self.c) / (1 - self.c**SERIES_STEPS)
 
-    def _walk(self, steps: tuple[bool, ...], known: dict[tuple[bool, ...], Tensor]) -> Tensor:
+    def _relation(self, relation: str, known: dict[Walk, Tensor]) -> Tensor:
+        ((walk, _), *others), scale = self._terms(relation)
+        total = self._walk(walk, known)
+        for walk, factor in others:
+            total = torch.add(total, self._walk(walk, known), alpha=factor)
+        return total * scale
+
+    def _walk(self, steps: Walk, known: dict[Walk, Tensor]) -> Tensor:
         """Return H after some steps, each forwards or backwards; relations share what they can."""
         if steps not in known:
             before = self._walk(steps[:-1], known)
@@ -93,3 +121,26 @@ class RelationSummary:
                 ahead, back = back, ahead
             known[steps] = product(ahead, back, before)
         return known[steps]
+
+
+def _plan(relations: list[tuple[list[tuple[Walk, float]], float]]) -> tuple[Any, Any]:
+    """Return steps and factors for :func:`add_walks`, with as few tables as there can be."""
+    factors: dict[Walk, list[float]] = {}
+    for number, (terms, scale) in enumerate(relations):
+        for walk, factor in terms:
+            for stop in range(1, len(walk) + 1):
+                factors.setdefault(walk[:stop], [0.0] * len(relations))
+            factors[walk][number] += factor * scale
+    # a walk comes right after the one that it goes on from, or after others that do so
+    walks = sorted(factors)
+    tables: dict[Walk, int] = {(): 0}
+    steps = []
+    for place, walk in enumerate(walks):
+        before = tables[walk[:-1]]
+        # a table is free when no walk from here on begins where it is
+        ahead = {later[:-1] for later in walks[place:]}
+        tables = {kept: table for kept, table in tables.items() if kept in ahead}
+        free = (table for table in count(1) if table not in {*tables.values(), before})
+        tables[walk] = next(free)
+        steps.append((int(walk[-1]), before, tables[walk]))
+    return np.array(steps), np.array([factors[walk] for walk in walks], dtype=np.float32)

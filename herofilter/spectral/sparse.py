@@ -1,14 +1,14 @@
 """Sparse products where nothing is learned."""
 
 import itertools
-from contextlib import nullcontext
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from herofilter.kernels import multiply_rows
 from herofilter.kernels.vectors import LANES
-from herofilter.threads import each, one_thread
+from herofilter.threads import each, in_pieces
 
 # a product with more steps than this is worth several threads
 _WORTH = 2**22
@@ -32,12 +32,10 @@ def multiply_sparse(matrix: Tensor, dense: Tensor) -> Tensor:
         [[2.0, 2.0, 2.0], [0.0, 0.0, 0.0]]
     """
     matrix, dense = matrix.detach(), dense.detach()
-    fits = dense.device.type == "cpu" and dense.size(1) % LANES == 0
-    if not fits or {matrix.dtype, dense.dtype} != {torch.float32}:
+    if not fits_loops(dense, matrix):
         return matrix @ dense
     out = dense.new_empty(matrix.size(0), dense.size(1))
-    crow = matrix.crow_indices().numpy()
-    col, value = matrix.col_indices().numpy(), matrix.values().numpy()
+    crow, col, value = arrays_of(matrix)
     rows, target = dense.contiguous().numpy(), out.numpy()
 
     def work(piece: tuple[int, int]) -> None:
@@ -46,7 +44,18 @@ def multiply_sparse(matrix: Tensor, dense: Tensor) -> Tensor:
 
     count = _PIECES if value.size * rows.shape[1] > _WORTH else 1
     cuts = [number * len(target) // count for number in range(count + 1)]
-    many = count > 1 and torch.get_num_threads() > 1
-    with one_thread(pieces=True) if many else nullcontext():
+    with in_pieces(count > 1):
         each(work, itertools.pairwise(cuts))
     return out
+
+
+def fits_loops(dense: Tensor, matrix: Tensor) -> bool:
+    """Whether compiled loops can multiply these."""
+    fits = dense.device.type == "cpu" and dense.size(1) % LANES == 0
+    return fits and {matrix.dtype, dense.dtype} == {torch.float32}
+
+
+def arrays_of(matrix: Tensor) -> tuple[Any, Any, Any]:
+    """Return a sparse CSR matrix as three arrays that share its memory."""
+    crow, col, value = matrix.crow_indices(), matrix.col_indices(), matrix.values()
+    return crow.numpy(), col.numpy(), value.numpy()
