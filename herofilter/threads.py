@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
@@ -82,9 +82,11 @@ def each(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
     try:
         run()
     finally:
-        wait(others)
-    for other in others:
-        other.result()
+        # this waits, too
+        errors = [other.exception() for other in others]
+    for error in errors:
+        if error is not None:
+            raise error
     return [results[place] for place in range(len(items))]
 
 

@@ -1,6 +1,14 @@
 """Compiled loops over arrays that know nothing of graphs, models or torch."""
 
-from herofilter.kernels.mixing import MixerEnd, mix_patches, padded
-from herofilter.kernels.rows import add_walks, multiply_rows
+from herofilter.kernels.mixing import MixerEnd, MixerWeights, fold_weights, mix_patches
+from herofilter.kernels.rows import WALKS, add_walks, multiply_rows
 
-__all__ = ["MixerEnd", "add_walks", "mix_patches", "multiply_rows", "padded"]
+__all__ = [
+    "WALKS",
+    "MixerEnd",
+    "MixerWeights",
+    "add_walks",
+    "fold_weights",
+    "mix_patches",
+    "multiply_rows",
+]

@@ -13,7 +13,7 @@ from herofilter.kernels.turns import take_turn
 _NODES, _CLASSES = TALL
 _ROWS, _COLUMNS = WIDE
 # nodes that a thread takes at once
-_TURN = 4 * _NODES
+_TURN = 2 * _NODES
 
 
 class MixerEnd(NamedTuple):
@@ -42,21 +42,79 @@ class MixerEnd(NamedTuple):
     eps: Any
 
 
-def padded(array: Any, *multiples: int) -> Any:
-    """Return an array with zeros at its end, so that each side is a multiple of a number.
+class MixerWeights(NamedTuple):
+    """The weights of a block, and of the linear map from all its tokens to the logits.
 
-    Example:
-        >>> padded(np.ones((2, 3), dtype=np.float32), 1, 2).tolist()
-        [[1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 0.0]]
+    Shapes:
+        - patch_norm, feature_norm, patch_first, patch_second, feature_first, feature_second:
+          weight and bias, as torch has them
+        - readout: ``[p, C, h]``, the map of each position; constant: ``[C]``
     """
-    sides = tuple(
-        -(-size // step) * step for size, step in zip(array.shape, multiples, strict=True)
-    )
-    if sides == array.shape:
-        return np.ascontiguousarray(array)
-    filled = np.zeros(sides, dtype=array.dtype)
-    filled[tuple(slice(size) for size in array.shape)] = array
+
+    patch_norm: Any
+    patch_first: Any
+    patch_second: Any
+    feature_norm: Any
+    feature_first: Any
+    feature_second: Any
+    readout: Any
+    constant: Any
+    eps: Any
+
+
+@njit(cache=True, nogil=True)
+def _padded(array: Any, rows: int, columns: int) -> Any:
+    """Return a matrix with zeros at its end, so that its sides are multiples of two numbers."""
+    height, width = array.shape
+    filled = np.zeros((-(-height // rows) * rows, -(-width // columns) * columns), np.float32)
+    filled[:height, :width] = array
     return filled
+
+
+@njit(cache=True, nogil=True)
+def fold_weights(weights: Any) -> Any:
+    """Return the :class:`MixerEnd` of :class:`MixerWeights`."""
+    (patch_first, patch_bias), (patch_second, patch_shift) = (
+        weights.patch_first,
+        weights.patch_second,
+    )
+    (first, bias), (second, shift) = weights.feature_first, weights.feature_second
+    (positions, classes, width), wide = weights.readout.shape, second.shape[1]
+    broad = -(-width // _COLUMNS) * _COLUMNS
+    line = broad - (-wide // _COLUMNS) * _COLUMNS
+    readout = np.zeros((positions, line, -(-classes // _CLASSES) * _CLASSES), np.float32)
+    constant = np.zeros(readout.shape[2], np.float32)
+    constant[:classes] = weights.constant
+    row = np.empty(wide, np.float32)
+    for q in range(positions):
+        for c in range(classes):
+            row[:] = 0
+            for k in range(width):
+                factor = weights.readout[q, c, k]
+                readout[q, k, c] = factor
+                # a bias of the patch MLP goes to all channels of its position, one of the other
+                # MLP to its channel
+                constant[c] += factor * (patch_shift[q] + shift[k])
+                for j in range(wide):
+                    row[j] += factor * second[k, j]
+            for j in range(wide):
+                readout[q, broad + j, c] = row[j]
+    norms = np.empty((2, 2, width), np.float32)
+    for number in range(2):
+        norms[0, number] = weights.patch_norm[number]
+        norms[1, number] = weights.feature_norm[number]
+    return MixerEnd(
+        norms[0],
+        _padded(patch_first, _ROWS, 1),
+        _padded(patch_bias.reshape(-1, 1), _ROWS, 1)[:, 0],
+        _padded(patch_second, _ROWS, 1),
+        norms[1],
+        _padded(first.T, 1, _COLUMNS),
+        _padded(bias.reshape(1, -1), 1, _COLUMNS)[0],
+        readout,
+        constant,
+        weights.eps,
+    )
 
 
 @njit(cache=True, nogil=True)

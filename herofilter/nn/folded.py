@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from herofilter.kernels import MixerEnd, mix_patches, padded
-from herofilter.kernels.tiles import TALL, WIDE
+from herofilter.kernels import MixerEnd, MixerWeights, fold_weights, mix_patches
 from herofilter.kernels.vectors import LANES
 from herofilter.nn.aggregation import Aggregation
 from herofilter.nn.head import Head
@@ -101,30 +100,22 @@ def fold_end(blocks: nn.ModuleList, aggregate: Aggregation, head: Head) -> Folde
     # the map is read for tokens and for the hidden layer: more work than the product it replaces
     if linear.out_features > channels:
         return None
-    tokens, first, second = aggregate.per_position(weight), feature_mlp.first, feature_mlp.second
-    # a bias of the patch MLP goes to all channels of its position, one of the other to its channel
-    shift = patch_mlp.second.bias @ tokens.sum(2) + tokens.sum(0) @ second.bias
-    # [p, C, h] -> [p, C, w]: one product is faster than one per position
-    hidden = (tokens.reshape(-1, channels) @ second.weight).view(*tokens.shape[:2], -1)
-    (rows, columns), (_, classes) = WIDE, TALL
-    # [p, C, h + w] -> [p, h + w, C], each part with its zeros
-    readout = [
-        padded(part.detach().transpose(1, 2).numpy(), 1, columns, classes)
-        for part in (tokens, hidden)
-    ]
-    end = MixerEnd(
-        patch_norm=_numpy(torch.stack([patch_norm.weight, patch_norm.bias])),
-        patch_first=padded(_numpy(patch_mlp.first.weight), rows, 1),
-        patch_bias=padded(_numpy(patch_mlp.first.bias), rows),
-        patch_second=padded(_numpy(patch_mlp.second.weight), rows, 1),
-        feature_norm=_numpy(torch.stack([feature_norm.weight, feature_norm.bias])),
-        feature_first=padded(_numpy(first.weight.t()), 1, columns),
-        feature_bias=padded(_numpy(first.bias), columns),
-        readout=np.concatenate(readout, axis=1),
-        constant=padded(_numpy(linear.bias + shift), classes),
+    weights = MixerWeights(
+        patch_norm=_pair(patch_norm),
+        patch_first=_pair(patch_mlp.first),
+        patch_second=_pair(patch_mlp.second),
+        feature_norm=_pair(feature_norm),
+        feature_first=_pair(feature_mlp.first),
+        feature_second=_pair(feature_mlp.second),
+        readout=_numpy(aggregate.per_position(weight)),
+        constant=_numpy(linear.bias),
         eps=np.float32(patch_norm.eps),
     )
-    return FoldedEnd(list(blocks)[:-1], end, linear.out_features)
+    return FoldedEnd(list(blocks)[:-1], fold_weights(weights), linear.out_features)
+
+
+def _pair(layer: nn.Linear | nn.LayerNorm) -> tuple[Any, Any]:
+    return _numpy(layer.weight), _numpy(layer.bias)
 
 
 def _numpy(tensor: Tensor) -> Any:

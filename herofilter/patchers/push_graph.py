@@ -44,6 +44,18 @@ def rescale(adjacency: sp.csr_array) -> PushGraph:
     if size >= REORDER_FROM:
         ids = np.asarray(reverse_cuthill_mckee(sp.csr_matrix(adjacency), symmetric)).astype(small)
         adjacency = _renumber(adjacency, ids)
+    if symmetric and bool((adjacency.data == 1).all()):
+        # what the general way would come to
+        degree = np.maximum(np.diff(adjacency.indptr), 1.0)
+        root, weights = np.sqrt(degree), np.broadcast_to(np.float32(1), adjacency.data.shape)
+    else:
+        degree, root, weights = _weigh(adjacency)
+    indptr, indices = adjacency.indptr.astype(np.int64), adjacency.indices.astype(small)
+    return PushGraph(indptr, indices, weights, degree, root, 1.0 / root, ids, symmetric)
+
+
+def _weigh(adjacency: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the degrees, their roots and the weights of edges."""
     mean = float(adjacency.data.mean()) if adjacency.nnz else 1.0
     outgoing, incoming = (np.asarray(adjacency.sum(axis=axis)) / mean for axis in (1, 0))
     degree = np.where(outgoing > 0, outgoing, 1.0)
@@ -53,8 +65,7 @@ def rescale(adjacency: sp.csr_array) -> PushGraph:
     if weights.size and (weights == weights[0]).all():
         # one number seen nnz times: the innermost loop then reads one array less
         weights = np.broadcast_to(weights[0], weights.shape)
-    indptr, indices = adjacency.indptr.astype(np.int64), adjacency.indices.astype(small)
-    return PushGraph(indptr, indices, weights, degree, root, 1.0 / root, ids, symmetric)
+    return degree, root, weights
 
 
 def places(graph: PushGraph) -> np.ndarray:

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.data.structure import is_directed
-from herofilter.kernels import add_walks
+from herofilter.kernels import WALKS, add_walks
 from herofilter.patchers.fast import BACKWARDS, TWO_STEPS, FastPatcher
 from herofilter.patchers.products import csr_of, product
 from herofilter.spectral.adjacency import normalised_adjacency
@@ -18,8 +18,6 @@ from herofilter.spectral.sparse import arrays_of, fits_loops
 from herofilter.threads import each, in_pieces
 
 SERIES_STEPS = 4
-# hidden columns that go through a product at once when nothing is learned
-_COLUMNS = 32
 # steps along edges, each forwards (False) or backwards
 Walk = tuple[bool, ...]
 
@@ -74,7 +72,7 @@ class RelationSummary:
             - **hidden**: [n, h], of all nodes
             - **returns**: [number of relations, b, h]
         """
-        if not torch.is_grad_enabled() and fits_loops(hidden, self.forwards):
+        if not torch.is_grad_enabled() and fits_loops(hidden):
             stacked = self._compiled(hidden.detach())
         else:
             known: dict[Walk, Tensor] = {(): hidden.contiguous()}
@@ -87,12 +85,11 @@ class RelationSummary:
         dense, out = hidden.numpy(), stacked.numpy()
 
         def work(first: int) -> None:
-            width = min(_COLUMNS, dense.shape[1] - first)
-            add_walks(ahead, back, self.roots, *self.plan, dense, first, width, out)
+            add_walks(ahead, back, self.roots, *self.plan, dense, first, out)
 
         # columns don't depend on one another, and few of them stay in a cache
         with in_pieces():
-            each(work, range(0, dense.shape[1], _COLUMNS))
+            each(work, range(0, dense.shape[1], WALKS))
         return stacked
 
     def _terms(self, relation: str) -> tuple[list[tuple[Walk, float]], float]:

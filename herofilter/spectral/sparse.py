@@ -32,7 +32,7 @@ def multiply_sparse(matrix: Tensor, dense: Tensor) -> Tensor:
         [[2.0, 2.0, 2.0], [0.0, 0.0, 0.0]]
     """
     matrix, dense = matrix.detach(), dense.detach()
-    if not fits_loops(dense, matrix):
+    if not fits_loops(dense, matrix) or dense.size(1) % LANES:
         return matrix @ dense
     out = dense.new_empty(matrix.size(0), dense.size(1))
     crow, col, value = arrays_of(matrix)
@@ -49,10 +49,9 @@ def multiply_sparse(matrix: Tensor, dense: Tensor) -> Tensor:
     return out
 
 
-def fits_loops(dense: Tensor, matrix: Tensor) -> bool:
-    """Whether compiled loops can multiply these."""
-    fits = dense.device.type == "cpu" and dense.size(1) % LANES == 0
-    return fits and {matrix.dtype, dense.dtype} == {torch.float32}
+def fits_loops(*tensors: Tensor) -> bool:
+    """Whether compiled loops can read these."""
+    return all(one.device.type == "cpu" and one.dtype == torch.float32 for one in tensors)
 
 
 def arrays_of(matrix: Tensor) -> tuple[Any, Any, Any]:

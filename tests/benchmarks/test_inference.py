@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import torch
 from rich.console import Console
+from torch import Tensor
+from torch_geometric.nn.attention import PolynormerAttention
 
 from benchmarks import inference, inference_work
 from benchmarks.child import Outcome
@@ -167,3 +169,17 @@ def test_ratios_need_both_numbers() -> None:
     assert ratio(None, 2.0) is None
     assert ratio(3.0, None) is None
     assert ratio(3.0, 0.0) is None
+
+
+def test_polynormer_is_measured_with_its_attention(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    forward = PolynormerAttention.forward
+
+    def counted(self: PolynormerAttention, x: Tensor, *rest: object) -> Tensor:
+        calls.append(x.size(1))
+        out: Tensor = forward(self, x, *rest)
+        return out
+
+    monkeypatch.setattr(PolynormerAttention, "forward", counted)
+    measure_inference("karate", "polynormer", 1, 1.0)
+    assert 34 in calls

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from herofilter.kernels import multiply_rows
+from herofilter.kernels import add_walks, multiply_rows
 from tests.patchers.test_push import compiled_and_plain
 
 # all numbers of vectors that are added up at once
@@ -12,9 +12,11 @@ WIDTHS = (8, 16, 32, 64, 112)
 WITHOUT_JIT = """
 import sys
 import numpy as np
-from tests.kernels.test_rows import WIDTHS, product
+from tests.kernels.test_rows import WIDTHS, product, walks
 
-np.savez(sys.argv[1], **{str(width): product(width, np.int32)[0] for width in WIDTHS})
+results = {str(width): product(width, np.int32)[0] for width in WIDTHS}
+results |= {f"walks {split}": walks(40, split)[0] for split in (False, True)}
+np.savez(sys.argv[1], **results)
 """
 
 
@@ -31,6 +33,40 @@ def product(width, kind):
     return out, matrix @ dense
 
 
+def walks(width, split):
+    """Return two sums of walks that share their beginning, and what they should be."""
+    draw = np.random.default_rng(1)
+    there = sp.random_array((30, 30), density=0.15, rng=draw, format="csr", dtype=np.float32)
+    roots, back = np.empty(0, dtype=np.float32), sp.csr_array(there.T)
+    if split:
+        # a node without edges has no root, and is reached by nobody
+        roots = draw.uniform(0.5, 2, size=30).astype(np.float32)
+        roots[np.diff(there.indptr) == 0] = 0
+        for matrix in (there, back):
+            rows = np.repeat(np.arange(30), np.diff(matrix.indptr))
+            matrix.data = roots[rows] * roots[matrix.indices]
+    dense = draw.normal(size=(30, width)).astype(np.float32)
+    out = np.full((2, 30, width), np.nan, dtype=np.float32)
+    # there; there and back; there and there again
+    steps = np.array([[0, 0, 1], [1, 1, 2], [0, 1, 2]])
+    factors = np.array([[0.5, 0.0], [0.0, 2.0], [0.25, -1.0]], dtype=np.float32)
+    matrices = [
+        (m.indptr.astype(np.int64), m.indices.astype(np.int64), m.data) for m in (there, back)
+    ]
+    for first in range(0, width, 32):
+        add_walks(*matrices, roots, steps, factors, dense, first, out)
+    once = there @ dense
+    terms = np.stack([once, back @ once, there @ once])
+    return out, np.einsum("wr,wnh->rnh", factors, terms)
+
+
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("width", [4, 32, 40])
+def test_walks_add_up(width, split):
+    found, expected = walks(width, split)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_it_is_the_product(width, kind):
@@ -41,6 +77,6 @@ def test_it_is_the_product(width, kind):
 
 def test_without_jit(tmp_path, monkeypatch):
     compiled, plain = compiled_and_plain(WITHOUT_JIT, tmp_path, monkeypatch)
-    assert len(compiled) == len(WIDTHS)
+    assert len(compiled) == len(WIDTHS) + 2
     for name, expected in compiled.items():
         np.testing.assert_allclose(plain[name], expected, rtol=1e-4, atol=1e-5, err_msg=name)

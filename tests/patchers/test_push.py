@@ -212,3 +212,17 @@ def test_progress_and_its_errors(monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         push_top(random_adjacency(), np.arange(60), 3, 0.5, 1e-3, True, stop)
+
+
+def test_plain_graphs_are_weighed_as_all_are() -> None:
+    matrix = random_adjacency(60)
+    matrix.data[:] = 1.0
+    # a node without edges
+    matrix = sp.csr_array(sp.block_diag([matrix, sp.csr_array((1, 1))]))
+    graph = push_graph.rescale(matrix)
+    assert graph.symmetric
+    for found, expected in zip(
+        (graph.degree, graph.left, graph.weights), push_graph._weigh(matrix), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+        assert found.dtype == expected.dtype
