@@ -82,8 +82,8 @@ def each(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
     try:
         run()
     finally:
-        # this waits, too
-        errors = [other.exception() for other in others]
+        # a thread that hasn't woken up by now has nothing left to do; the others are waited for
+        errors = [other.exception() for other in others if not other.cancel()]
     for error in errors:
         if error is not None:
             raise error
