@@ -118,6 +118,14 @@ def fold_weights(weights: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
+def _normalise(lines: Any, base: int, count: int, norm: Any, eps: Any, normed: Any) -> None:
+    """Write the LayerNorm of a node's tokens."""
+    line, broad, width = lines.shape[1], normed.shape[1], norm.shape[1]
+    for row in range(base, base + count, _ROWS):
+        normalise_rows(lines, row * line, line, norm, width, eps, normed, row * broad, broad)
+
+
+@njit(cache=True, nogil=True)
 def mix_patches(
     table: Any,
     index: Any,
@@ -179,12 +187,7 @@ def mix_patches(
                     for k in range(width):
                         target[k] = source[k]
                     target[width:broad] = 0
-                for q in range(0, positions, _ROWS):
-                    at = base + q
-                    normalise_rows(
-                        lines, at * line, line, end.patch_norm, width, end.eps,
-                        normed, at * broad, broad,
-                    )  # fmt: skip
+                _normalise(lines, base, positions, end.patch_norm, end.eps, normed)
                 for column in range(0, broad, _COLUMNS):
                     for row in range(0, rows, _ROWS):
                         row_tile(
@@ -197,12 +200,7 @@ def mix_patches(
                             second, row * inner, inner, mixed, 0, _COLUMNS, inner,
                             lines, (base + row) * line + column, line, bias, 0,
                         )  # fmt: skip
-                for q in range(0, positions, _ROWS):
-                    at = base + q
-                    normalise_rows(
-                        lines, at * line, line, end.feature_norm, width, end.eps,
-                        normed, at * broad, broad,
-                    )  # fmt: skip
+                _normalise(lines, base, positions, end.feature_norm, end.eps, normed)
             for row in range(0, here * positions, _ROWS):
                 for column in range(0, channels, _COLUMNS):
                     column_tile(

@@ -180,6 +180,24 @@ def test_each_relation_counts_in_the_estimate_of_memory() -> None:
     assert four - one > 3 * 8 * 10**7
 
 
+@pytest.mark.parametrize("directed", ["keep", "symmetrise"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("relations", [RELATIONS, ("cocitation", "in"), ("coreference",)])
+def test_summary_without_a_way_back(
+    relations: tuple[str, ...], weighted: bool, directed: str
+) -> None:
+    """It is made by a compiled loop then, which shares walks and tables between relations."""
+    data, draw = directed_graph(50, 120), torch.Generator().manual_seed(0)
+    if weighted:
+        data.edge_weight = torch.rand(data.edge_index.size(1), generator=draw) + 0.1
+    patcher = FastPatcher(5, c=0.3, self_loops=False, directed=directed, relations=relations)
+    summary, hidden = RelationSummary(data, patcher), torch.randn(50, 40, generator=draw)
+    expected = summary.summarise(hidden)
+    with torch.no_grad():
+        torch.testing.assert_close(summary.summarise(hidden), expected, rtol=1e-4, atol=1e-5)
+    assert bool((expected.abs().sum((1, 2)) > 1).all())
+
+
 def test_columns_of_a_summary_do_not_depend_on_one_another() -> None:
     """Without a way back it is made in blocks of columns, of which the last is narrower."""
     data = directed_graph(50, 120)
