@@ -21,11 +21,10 @@ from herofilter.kernels.vectors import (
 )
 
 
-def _sum(vectors: int, tight: bool = False, weighted: bool = True) -> Callable[..., Any]:
-    """Return what writes a sum of rows, as many vectors of them at once.
+def _sum(vectors: int, tight: bool = False) -> Callable[..., Any]:
+    """Return what writes a weighted sum of rows, as many vectors of them at once.
 
-    With ``tight`` the rows have no more columns than that, whatever it is told. Where nothing is
-    ``weighted`` all values count as one, and the sum is multiplied by a number at the end.
+    With ``tight`` the rows have no more columns than that, whatever it is told.
     """
 
     @intrinsic
@@ -40,10 +39,9 @@ def _sum(vectors: int, tight: bool = False, weighted: bool = True) -> Callable[.
         begin: Any,
         out: Any,
         target: Any,
-        scale: Any,
     ) -> Any:
         number = types.int64
-        operands = [col, value, number, number, dense, number, number, out, number, types.float32]
+        operands = [col, value, number, number, dense, number, number, out, number]
 
         def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
             columns, values, rows, outs = (
@@ -62,17 +60,12 @@ def _sum(vectors: int, tight: bool = False, weighted: bool = True) -> Callable[.
                 terms = [
                     load(builder, builder.gep(row, [place(LANES * v)])) for v in range(vectors)
                 ]
-                if not weighted:
-                    return [builder.fadd(*pair) for pair in zip(terms, held, strict=True)]
                 factor = spread(builder, builder.load(builder.gep(values, [position])))
                 return [
                     multiply_add(builder, factor, *pair) for pair in zip(terms, held, strict=True)
                 ]
 
             totals = add_up(builder, given[2], given[3], [ZERO] * vectors, step)
-            if not weighted:
-                scale = spread(builder, given[9])
-                totals = [builder.fmul(total, scale) for total in totals]
             for v, total in enumerate(totals):
                 store(builder, total, builder.gep(outs, [builder.add(given[8], place(LANES * v))]))
             return context.get_dummy_value()
@@ -89,11 +82,9 @@ def _sum(vectors: int, tight: bool = False, weighted: bool = True) -> Callable[.
         begin: int,
         out: Any,
         target: int,
-        scale: Any,
     ) -> None:
         rows = dense[col[first:stop], begin : begin + LANES * vectors]
-        total = value[first:stop] @ rows if weighted else rows.sum(0) * scale
-        out.reshape(-1)[target : target + LANES * vectors] = total
+        out.reshape(-1)[target : target + LANES * vectors] = value[first:stop] @ rows
 
     return plain if config.DISABLE_JIT else compiled
 
@@ -101,7 +92,7 @@ def _sum(vectors: int, tight: bool = False, weighted: bool = True) -> Callable[.
 _sum_8, _sum_4, _sum_1 = _sum(8), _sum(4), _sum(1)
 # columns of a table of walks
 WALKS = 4 * LANES
-_sum_tight, _sum_plain = _sum(4, tight=True), _sum(4, tight=True, weighted=False)
+_sum_tight = _sum(4, tight=True)
 
 
 @njit(cache=True, nogil=True)
@@ -113,18 +104,18 @@ def multiply_rows(crow: Any, col: Any, value: Any, dense: Any, out: Any) -> None
         dense: ``[n, h]``, contiguous; h is a multiple of 8.
         out: ``[m, h]``, contiguous.
     """
-    width, one = dense.shape[1], np.float32(1)
+    width = dense.shape[1]
     for row in range(crow.size - 1):
         first, stop, target = crow[row], crow[row + 1], row * width
         begin = 0
         while begin + 64 <= width:
-            _sum_8(col, value, first, stop, dense, width, begin, out, target + begin, one)
+            _sum_8(col, value, first, stop, dense, width, begin, out, target + begin)
             begin += 64
         while begin + 32 <= width:
-            _sum_4(col, value, first, stop, dense, width, begin, out, target + begin, one)
+            _sum_4(col, value, first, stop, dense, width, begin, out, target + begin)
             begin += 32
         while begin < width:
-            _sum_1(col, value, first, stop, dense, width, begin, out, target + begin, one)
+            _sum_1(col, value, first, stop, dense, width, begin, out, target + begin)
             begin += LANES
 
 
@@ -132,7 +123,8 @@ def multiply_rows(crow: Any, col: Any, value: Any, dense: Any, out: Any) -> None
 def add_walks(
     ahead: Any,
     back: Any,
-    roots: Any,
+    group: Any,
+    share: Any,
     steps: Any,
     factors: Any,
     dense: Any,
@@ -141,41 +133,36 @@ def add_walks(
 ) -> None:
     """Write sums of walks from some columns: products with two matrices, one after the other.
 
+    Rows may stand for groups of nodes; walks begin with the means of groups then.
+
     Args:
         ahead, back: matrices, each ``(crow, col, value)`` of a square one in compressed rows.
-        roots: ``[n]`` if each value of both is the product of its row's and its column's number
-            here, and nothing otherwise. They are multiplied row by row then, not edge by edge.
+        group: ``[n]``, the row that each node belongs to.
+        share: ``[g]``, one over the number of nodes of each row.
         steps: ``[w, 3]``, for each product whether it is with ``back``, the table that it is made
             of, and the one that it goes to. Table 0 has the columns, and no product goes to it.
         factors: ``[w, r]``, how much of each product goes into each sum.
         dense: ``[n, h]``.
         first: the first of 32 columns, of which some may be beyond the last.
-        out: ``[r, n, h]``, of which the same columns are written.
+        out: ``[r, g, h]``, of which the same columns are written.
     """
-    count, split = dense.shape[0], roots.size > 0
+    count = share.size
     width = min(WALKS, dense.shape[1] - first)
     tables = np.empty((1 + steps[:, 2].max(), count, WALKS), np.float32)
-    tables[0, :, width:] = 0
-    for row in range(count):
-        root = roots[row] if split else np.float32(1)
+    tables[0] = 0
+    for node in range(group.size):
+        line, part = tables[0, group[node]], share[group[node]]
         for k in range(width):
-            tables[0, row, k] = root * dense[row, first + k]
+            line[k] += part * dense[node, first + k]
     out[:, :, first : first + width] = 0
     for step in range(steps.shape[0]):
         crow, col, value = back if steps[step, 0] else ahead
         source, target = tables[steps[step, 1]], tables[steps[step, 2]]
         for row in range(count):
-            begin, stop, at = crow[row], crow[row + 1], row * WALKS
-            back_to_sum = np.float32(1)
-            if split:
-                # the factor of this row, and that of the column that it is in the next product
-                both = roots[row] * roots[row]
-                _sum_plain(col, value, begin, stop, source, WALKS, 0, target, at, both)
-                back_to_sum = roots[row] / both if both > 0 else both
-            else:
-                _sum_tight(col, value, begin, stop, source, WALKS, 0, target, at, back_to_sum)
+            at = row * WALKS
+            _sum_tight(col, value, crow[row], crow[row + 1], source, WALKS, 0, target, at)
             for relation in range(out.shape[0]):
-                factor = factors[step, relation] * back_to_sum
+                factor = factors[step, relation]
                 if factor != 0:
                     line, total = target[row], out[relation, row]
                     for k in range(width):

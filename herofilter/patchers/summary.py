@@ -13,6 +13,7 @@ from herofilter.data.structure import is_directed
 from herofilter.kernels import WALKS, add_walks
 from herofilter.patchers.fast import BACKWARDS, TWO_STEPS, FastPatcher
 from herofilter.patchers.products import csr_of, product
+from herofilter.patchers.twins import find_twins, merge_twins
 from herofilter.spectral.adjacency import normalised_adjacency
 from herofilter.spectral.sparse import arrays_of, fits_loops
 from herofilter.threads import each, in_pieces
@@ -53,11 +54,13 @@ class RelationSummary:
             self_loops=patcher.self_loops,
             directed=patcher.directed,
         )
-        self.forwards, self.backwards = csr_of(matrix), csr_of(sp.csr_array(matrix.T))
-        # 1 / √d_u d_v is the weight of an edge then
-        plain = data.get("edge_weight") is None and not self.directed
-        degree = np.diff(matrix.indptr) if plain else np.empty(0)
-        self.roots = np.where(degree > 0, np.maximum(degree, 1) ** -0.5, 0).astype(np.float32)
+        matrices = matrix, sp.csr_array(matrix.T)
+        self.forwards, self.backwards = (csr_of(one) for one in matrices)
+        # nodes with the same edges hear the same: one row for all of them
+        twins = find_twins(arrays_of(self.forwards), arrays_of(self.backwards))
+        ahead, back = (arrays_of(csr_of(merge_twins(one, twins))) for one in matrices)
+        self.merged, self.group = (ahead, back), torch.from_numpy(twins.group)
+        self.share = (1 / twins.size).astype(np.float32)
         self.plan = _plan([self._terms(relation) for relation in self.relations])
 
     @property
@@ -74,18 +77,19 @@ class RelationSummary:
         """
         if not torch.is_grad_enabled() and fits_loops(hidden):
             stacked = self._compiled(hidden.detach())
+            nodes = self.group if nodes is None else self.group[nodes]
         else:
             known: dict[Walk, Tensor] = {(): hidden.contiguous()}
             stacked = torch.stack([self._relation(name, known) for name in self.relations])
         return stacked if nodes is None else stacked.index_select(1, nodes)
 
     def _compiled(self, hidden: Tensor) -> Tensor:
-        stacked = hidden.new_empty(self.num_summaries, *hidden.shape)
-        ahead, back = arrays_of(self.forwards), arrays_of(self.backwards)
-        dense, out = hidden.numpy(), stacked.numpy()
+        """Return the responses of each group of twins: ``[number of relations, g, h]``."""
+        stacked = hidden.new_empty(self.num_summaries, len(self.share), hidden.size(1))
+        dense, group, out = hidden.numpy(), self.group.numpy(), stacked.numpy()
 
         def work(first: int) -> None:
-            add_walks(ahead, back, self.roots, *self.plan, dense, first, out)
+            add_walks(*self.merged, group, self.share, *self.plan, dense, first, out)
 
         # columns don't depend on one another, and few of them stay in a cache
         with in_pieces():
