@@ -5,13 +5,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from herofilter.kernels.norms import normalise_rows
-from herofilter.kernels.tiles import TALL, WIDE, add_tall_tile, add_tile, column_tile, row_tile
+from herofilter.kernels.columns import HIDDEN, mix_columns
+from herofilter.kernels.norms import ROWS, normalise_rows, row_units
+from herofilter.kernels.tiles import TALL, WIDE, add_tile, layer_tile
 from herofilter.kernels.turns import take_turn
+from herofilter.kernels.vectors import LANES
 
 # nodes at a time: as many as a tall tile has rows
 _NODES, _CLASSES = TALL
-_ROWS, _COLUMNS = WIDE
+_, _COLUMNS = WIDE
 # nodes that a thread takes at once
 _TURN = 2 * _NODES
 
@@ -19,22 +21,25 @@ _TURN = 2 * _NODES
 class MixerEnd(NamedTuple):
     r"""The weights of the last block and of all that follows it, filled up with zeros to tiles.
 
-    Shapes:
-        - patch_norm, feature_norm: ``[2, h]``, weight and bias of LayerNorm
-        - patch_first: ``[r, p]``; patch_bias: ``[r]``; patch_second: ``[p', r']``
-        - feature_first: ``[h, w]``, transposed; feature_bias: ``[w]``
-        - readout: ``[p, h' + w, c]``, from a token and its hidden layer to logits
-        - constant: ``[c]``, of the logits
+    LayerNorm before the feature MLP is part of its first layer: with weights that add up to zero
+    for each hidden number a token's mean doesn't matter, and its deviation is a factor.
 
-        r' is the width of the patch MLP's hidden layer; r and p' are multiples of 6, h' and w
-        of 16 and c of 8.
+    Shapes:
+        - patch_norm: ``[2, h]``, weight and bias of LayerNorm
+        - patch_first, patch_second: ``[r, p, 12]``, transposed and as it is; patch_bias: ``[r]``
+          times 12
+        - feature_first: ``[h, w]``, transposed; feature_bias: ``[w]``
+        - readout: ``[p, h + w, c]``, from a token and its hidden layer to logits
+        - constant: ``[c]``, of the logits
+        - eps: of LayerNorm
+
+        w is a multiple of 16 and c one of 8.
     """
 
     patch_norm: Any
     patch_first: Any
     patch_bias: Any
     patch_second: Any
-    feature_norm: Any
     feature_first: Any
     feature_bias: Any
     readout: Any
@@ -63,27 +68,48 @@ class MixerWeights(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _padded(array: Any, rows: int, columns: int) -> Any:
-    """Return a matrix with zeros at its end, so that its sides are multiples of two numbers."""
-    height, width = array.shape
-    filled = np.zeros((-(-height // rows) * rows, -(-width // columns) * columns), np.float32)
-    filled[:height, :width] = array
-    return filled
+def _fold_patch(first: Any, bias: Any, second: Any) -> Any:
+    """Return the patch MLP for a dozen hidden numbers at a time."""
+    hidden, positions = first.shape
+    dozens = -(-hidden // HIDDEN)
+    both = np.zeros((2, dozens, positions, HIDDEN), np.float32)
+    shifts = np.zeros(dozens * HIDDEN, np.float32)
+    for k in range(hidden):
+        shifts[k] = bias[k]
+        for q in range(positions):
+            both[0, k // HIDDEN, q, k % HIDDEN] = first[k, q]
+            both[1, k // HIDDEN, q, k % HIDDEN] = second[q, k]
+    return both[0], shifts, both[1]
+
+
+@njit(cache=True, nogil=True)
+def _fold_norm(first: Any, bias: Any, norm: Any, channels: int) -> Any:
+    """Return the first layer of the feature MLP with the LayerNorm before it."""
+    (wide, width), (factors, offsets) = first.shape, norm
+    weights, shifts = np.zeros((width, channels), np.float32), np.zeros(channels, np.float32)
+    row = np.empty(width, np.float32)
+    for j in range(wide):
+        total, shift = np.float32(0), bias[j]
+        for k in range(width):
+            row[k] = first[j, k] * factors[k]
+            total += row[k]
+            shift += first[j, k] * offsets[k]
+        shifts[j], mean = shift, total / np.float32(width)
+        for k in range(width):
+            weights[k, j] = row[k] - mean
+    return weights, shifts
 
 
 @njit(cache=True, nogil=True)
 def fold_weights(weights: Any) -> Any:
     """Return the :class:`MixerEnd` of :class:`MixerWeights`."""
-    (patch_first, patch_bias), (patch_second, patch_shift) = (
-        weights.patch_first,
-        weights.patch_second,
-    )
     (first, bias), (second, shift) = weights.feature_first, weights.feature_second
+    patch_second, patch_shift = weights.patch_second
     (positions, classes, width), wide = weights.readout.shape, second.shape[1]
-    broad = -(-width // _COLUMNS) * _COLUMNS
-    line = broad - (-wide // _COLUMNS) * _COLUMNS
-    readout = np.zeros((positions, line, -(-classes // _CLASSES) * _CLASSES), np.float32)
-    constant = np.zeros(readout.shape[2], np.float32)
+    channels = -(-wide // _COLUMNS) * _COLUMNS
+    room = -(-classes // _CLASSES) * _CLASSES
+    readout = np.zeros((positions, width + channels, room), np.float32)
+    constant = np.zeros(room, np.float32)
     constant[:classes] = weights.constant
     row = np.empty(wide, np.float32)
     for q in range(positions):
@@ -98,31 +124,14 @@ def fold_weights(weights: Any) -> Any:
                 for j in range(wide):
                     row[j] += factor * second[k, j]
             for j in range(wide):
-                readout[q, broad + j, c] = row[j]
-    norms = np.empty((2, 2, width), np.float32)
-    for number in range(2):
-        norms[0, number] = weights.patch_norm[number]
-        norms[1, number] = weights.feature_norm[number]
+                readout[q, width + j, c] = row[j]
+    norm = np.empty((2, width), np.float32)
+    norm[0], norm[1] = weights.patch_norm
+    patch = _fold_patch(weights.patch_first[0], weights.patch_first[1], patch_second)
+    feature = _fold_norm(first, bias, weights.feature_norm, channels)
     return MixerEnd(
-        norms[0],
-        _padded(patch_first, _ROWS, 1),
-        _padded(patch_bias.reshape(-1, 1), _ROWS, 1)[:, 0],
-        _padded(patch_second, _ROWS, 1),
-        norms[1],
-        _padded(first.T, 1, _COLUMNS),
-        _padded(bias.reshape(1, -1), 1, _COLUMNS)[0],
-        readout,
-        constant,
-        weights.eps,
+        norm, patch[0], patch[1], patch[2], feature[0], feature[1], readout, constant, weights.eps
     )
-
-
-@njit(cache=True, nogil=True)
-def _normalise(lines: Any, base: int, count: int, norm: Any, eps: Any, normed: Any) -> None:
-    """Write the LayerNorm of a node's tokens."""
-    line, broad, width = lines.shape[1], normed.shape[1], norm.shape[1]
-    for row in range(base, base + count, _ROWS):
-        normalise_rows(lines, row * line, line, norm, width, eps, normed, row * broad, broad)
 
 
 @njit(cache=True, nogil=True)
@@ -154,16 +163,13 @@ def mix_patches(
     """
     (count, members), width = index.shape, table.shape[1]
     positions, line, classes = end.readout.shape
-    rows, height, inner = len(end.patch_bias), len(end.patch_second), end.patch_second.shape[1]
-    channels = len(end.feature_bias)
-    broad = line - channels
-    # a line is a token and, after it, its hidden layer; tiles reach over the end of a node's
-    # lines into those of the next one, which come later
-    lines = np.zeros((_NODES * positions + _ROWS, line), np.float32)
-    normed = np.zeros((_NODES * positions + _ROWS, broad), np.float32)
-    mixed = np.zeros((rows, _COLUMNS), np.float32)
+    channels = line - width
+    # a line is a token and, after it, its hidden layer; six at a time may reach over the end of a
+    # node's lines into those of the next one, which come later
+    lines = np.zeros((_NODES * positions + ROWS, line), np.float32)
+    units = np.zeros(_NODES * positions + ROWS, np.float32)
+    normed = np.zeros((positions + ROWS, width), np.float32)
     out = np.zeros((_NODES, classes), np.float32)
-    first, second, bias = end.patch_first, end.patch_second, end.patch_bias
     begin = take_turn(counter, _TURN)
     while begin < count:
         for start in range(begin, min(begin + _TURN, count), _NODES):
@@ -175,46 +181,43 @@ def mix_patches(
                     target = lines[base + q]
                     for k in range(width):
                         target[k] = source[k] * factor
-                    target[width:broad] = 0
-                if shown.size:
-                    for q in range(members):
-                        label, factor = labels[shown[start + v, q]], scale[start + v, q]
-                        target = lines[base + q]
+                    if shown.size:
+                        label = labels[shown[start + v, q]]
                         for k in range(width):
                             target[k] += label[k] * factor
                 for s in range(summary.shape[0]):
                     source, target = summary[s, start + v], lines[base + members + s]
                     for k in range(width):
                         target[k] = source[k]
-                    target[width:broad] = 0
-                _normalise(lines, base, positions, end.patch_norm, end.eps, normed)
-                for column in range(0, broad, _COLUMNS):
-                    for row in range(0, rows, _ROWS):
-                        row_tile(
-                            first, row * positions, positions,
-                            normed, base * broad + column, broad, positions,
-                            mixed, row * _COLUMNS, _COLUMNS, bias, row,
+                for q in range(0, positions, ROWS):
+                    normalise_rows(
+                        lines, (base + q) * line, line, end.patch_norm, width, end.eps,
+                        normed, q * width, width,
+                    )  # fmt: skip
+                for column in range(0, width, LANES):
+                    for dozen in range(len(end.patch_first)):
+                        mix_columns(
+                            end.patch_first, end.patch_second, dozen * positions * HIDDEN,
+                            end.patch_bias, dozen * HIDDEN,
+                            normed, column, width, positions, lines, base * line + column, line,
                         )  # fmt: skip
-                    for row in range(0, height, _ROWS):
-                        add_tile(
-                            second, row * inner, inner, mixed, 0, _COLUMNS, inner,
-                            lines, (base + row) * line + column, line, bias, 0,
-                        )  # fmt: skip
-                _normalise(lines, base, positions, end.feature_norm, end.eps, normed)
-            for row in range(0, here * positions, _ROWS):
+                for row in range(base, base + positions, ROWS):
+                    row_units(lines, row * line, line, width, end.eps, units, row)
+            for row in range(0, here * positions, ROWS):
                 for column in range(0, channels, _COLUMNS):
-                    column_tile(
-                        normed, row * broad, broad, end.feature_first, column, channels, width,
-                        lines, row * line + broad + column, line, end.feature_bias, column,
+                    layer_tile(
+                        lines, row * line, line, end.feature_first, column, channels, width,
+                        lines, row * line + width + column, line,
+                        units, row, end.feature_bias, column,
                     )  # fmt: skip
             for v in range(_NODES):
                 for c in range(classes):
                     out[v, c] = end.constant[c]
             for c in range(0, classes, _CLASSES):
                 # all positions of a node are one long line
-                add_tall_tile(
+                add_tile(
                     lines, 0, positions * line, end.readout, c, classes, positions * line,
-                    out, c, classes, bias, 0,
+                    out, c, classes, units, 0, units, 0,
                 )  # fmt: skip
             for v in range(here):
                 for c in range(logits.shape[1]):

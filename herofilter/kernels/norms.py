@@ -24,7 +24,47 @@ from herofilter.kernels.vectors import (
 )
 
 # rows at once: their sums don't wait for one another
-_ROWS, _ = WIDE
+ROWS, _ = WIDE
+
+
+def _rows_of(builder: Any, start: Any, first: Any, row: Any) -> list[Any]:
+    start = builder.gep(start, [first])
+    return [builder.gep(start, [builder.mul(place(number), row)]) for number in range(ROWS)]
+
+
+def _read(builder: Any, start: Any, position: Any) -> Any:
+    return load(builder, builder.gep(start, [builder.mul(position, place(LANES))]))
+
+
+def _statistics(builder: Any, rows: list[Any], size: Any, eps: Any) -> tuple[list[Any], list[Any]]:
+    """Return the means of rows, and one over their deviations."""
+    vectors = builder.sdiv(size, place(LANES))
+    share = builder.fdiv(ir.Constant(NUMBER, 1.0), builder.sitofp(size, NUMBER))
+
+    def add(position: Any, held: Any) -> Any:
+        return [
+            builder.fadd(_read(builder, row, position), total)
+            for row, total in zip(rows, held, strict=True)
+        ]
+
+    totals = add_up(builder, place(0), vectors, [ZERO] * ROWS, add)
+    means = [spread(builder, builder.fmul(total_of(builder, total), share)) for total in totals]
+
+    def square(position: Any, held: Any) -> Any:
+        rests = [
+            builder.fsub(_read(builder, row, position), mean)
+            for row, mean in zip(rows, means, strict=True)
+        ]
+        return [
+            multiply_add(builder, rest, rest, total)
+            for rest, total in zip(rests, held, strict=True)
+        ]
+
+    units = []
+    for total in add_up(builder, place(0), vectors, [ZERO] * ROWS, square):
+        spared = builder.fadd(builder.fmul(total_of(builder, total), share), eps)
+        units.append(builder.fdiv(ir.Constant(NUMBER, 1.0), root(builder, spared)))
+    return means, units
 
 
 @intrinsic
@@ -44,63 +84,59 @@ def _normalise_rows(
     operands = [table, number, number, norm, number, types.float32, out, number, number]
 
     def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        def rows_of(which: int) -> Any:
-            start = start_of(context, builder, signature.args[which], given[which])
-            start = builder.gep(start, [given[which + 1]])
-            return [
-                builder.gep(start, [builder.mul(place(row), given[which + 2])])
-                for row in range(_ROWS)
-            ]
+        source, weights, target = (
+            start_of(context, builder, signature.args[which], given[which]) for which in (0, 3, 6)
+        )
+        rows, outs = (
+            _rows_of(builder, start, given[which], given[which + 1])
+            for start, which in ((source, 1), (target, 7))
+        )
+        biases = builder.gep(weights, [given[4]])
+        means, units = _statistics(builder, rows, given[4], given[5])
+        scales = [spread(builder, unit) for unit in units]
 
-        def read(address: Any, position: Any) -> Any:
-            return load(builder, builder.gep(address, [builder.mul(position, place(LANES))]))
-
-        rows, outs, size = rows_of(0), rows_of(6), given[4]
-        weights = start_of(context, builder, signature.args[3], given[3])
-        biases, vectors = builder.gep(weights, [size]), builder.sdiv(size, place(LANES))
-        share = builder.fdiv(ir.Constant(NUMBER, 1.0), builder.sitofp(size, NUMBER))
-
-        def add(position: Any, held: Any) -> Any:
-            return [
-                builder.fadd(read(row, position), total)
-                for row, total in zip(rows, held, strict=True)
-            ]
-
-        totals = add_up(builder, place(0), vectors, [ZERO] * _ROWS, add)
-        means = [spread(builder, builder.fmul(total_of(builder, total), share)) for total in totals]
-
-        def square(position: Any, held: Any) -> Any:
-            rests = [
-                builder.fsub(read(row, position), mean)
-                for row, mean in zip(rows, means, strict=True)
-            ]
-            return [
-                multiply_add(builder, rest, rest, total)
-                for rest, total in zip(rests, held, strict=True)
-            ]
-
-        squares = add_up(builder, place(0), vectors, [ZERO] * _ROWS, square)
-        scales = []
-        for total in squares:
-            spared = builder.fadd(builder.fmul(total_of(builder, total), share), given[5])
-            scale = builder.fdiv(ir.Constant(NUMBER, 1.0), root(builder, spared))
-            scales.append(spread(builder, scale))
-
-        def write(position: Any, held: Any) -> Any:
-            weight, bias = read(weights, position), read(biases, position)
+        def write(position: Any, _: Any) -> Any:
+            weight, bias = (_read(builder, start, position) for start in (weights, biases))
             for row, mean, scale, out in zip(rows, means, scales, outs, strict=True):
-                unit = builder.fmul(builder.fsub(read(row, position), mean), scale)
+                rest = builder.fsub(_read(builder, row, position), mean)
                 address = builder.gep(out, [builder.mul(position, place(LANES))])
+                unit = builder.fmul(rest, scale)
                 store(builder, multiply_add(builder, unit, weight, bias), address)
             return []
 
-        add_up(builder, place(0), vectors, [], write)
+        add_up(builder, place(0), builder.sdiv(given[4], place(LANES)), [], write)
         return context.get_dummy_value()
 
     return types.void(*operands), generate
 
 
-def _plain(
+@intrinsic
+def _row_units(
+    context: Any, table: Any, first: Any, row: Any, width: Any, eps: Any, out: Any, out_first: Any
+) -> Any:
+    number = types.int64
+    operands = [table, number, number, number, types.float32, out, number]
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        source, target = (
+            start_of(context, builder, signature.args[which], given[which]) for which in (0, 5)
+        )
+        rows = _rows_of(builder, source, given[1], given[2])
+        _, units = _statistics(builder, rows, given[3], given[4])
+        for number, unit in enumerate(units):
+            builder.store(unit, builder.gep(target, [builder.add(given[6], place(number))]))
+        return context.get_dummy_value()
+
+    return types.void(*operands), generate
+
+
+def _plain_rows(table: Any, first: int, row: int, width: int, eps: Any) -> tuple[Any, Any]:
+    rows = table.reshape(-1)[first + row * np.arange(ROWS)[:, None] + np.arange(width)]
+    rest = rows - rows.mean(1, keepdims=True)
+    return rest, 1 / np.sqrt((rest * rest).mean(1) + eps)
+
+
+def _plain_normalise(
     table: Any,
     first: int,
     row: int,
@@ -120,11 +156,18 @@ def _plain(
         eps: what is added to the variance.
         out, out_first, out_row: where they go to.
     """
-    columns, numbers = np.arange(width), np.arange(_ROWS)[:, None]
-    rows = table.reshape(-1)[first + row * numbers + columns]
-    rest = rows - rows.mean(1, keepdims=True)
-    unit = rest / np.sqrt((rest * rest).mean(1, keepdims=True) + eps)
-    out.reshape(-1)[out_first + out_row * numbers + columns] = unit * norm[0] + norm[1]
+    rest, units = _plain_rows(table, first, row, width, eps)
+    places = out_first + out_row * np.arange(ROWS)[:, None] + np.arange(width)
+    out.reshape(-1)[places] = rest * units[:, None] * norm[0] + norm[1]
 
 
-normalise_rows = _plain if config.DISABLE_JIT else _normalise_rows
+def _plain_units(
+    table: Any, first: int, row: int, width: int, eps: Any, out: Any, out_first: int
+) -> None:
+    """Write what LayerNorm multiplies each of six rows by; operands are those of the above."""
+    _, units = _plain_rows(table, first, row, width, eps)
+    out[out_first : out_first + ROWS] = units
+
+
+normalise_rows = _plain_normalise if config.DISABLE_JIT else _normalise_rows
+row_units = _plain_units if config.DISABLE_JIT else _row_units

@@ -124,6 +124,7 @@ def add_walks(
     ahead: Any,
     back: Any,
     group: Any,
+    leader: Any,
     share: Any,
     steps: Any,
     factors: Any,
@@ -138,13 +139,14 @@ def add_walks(
     Args:
         ahead, back: matrices, each ``(crow, col, value)`` of a square one in compressed rows.
         group: ``[n]``, the row that each node belongs to.
+        leader: ``[g]``, a node of each row.
         share: ``[g]``, one over the number of nodes of each row.
         steps: ``[w, 3]``, for each product whether it is with ``back``, the table that it is made
             of, and the one that it goes to. Table 0 has the columns, and no product goes to it.
         factors: ``[w, r]``, how much of each product goes into each sum.
         dense: ``[n, h]``.
         first: the first of 32 columns, of which some may be beyond the last.
-        out: ``[r, g, h]``, of which the same columns are written.
+        out: ``[r, n, h]``, of which the same columns are written.
     """
     count = share.size
     width = min(WALKS, dense.shape[1] - first)
@@ -164,6 +166,14 @@ def add_walks(
             for relation in range(out.shape[0]):
                 factor = factors[step, relation]
                 if factor != 0:
-                    line, total = target[row], out[relation, row]
+                    line, total = target[row], out[relation, leader[row]]
                     for k in range(width):
                         total[first + k] += factor * line[k]
+    if count == group.size:
+        return
+    for relation in range(out.shape[0]):
+        for node in range(group.size):
+            source = leader[group[node]]
+            if source != node:
+                for k in range(first, first + width):
+                    out[relation, node, k] = out[relation, source, k]

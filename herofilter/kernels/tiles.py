@@ -1,9 +1,10 @@
 r"""A few rows of a product of two matrices, held in registers.
 
 A tile adds :math:`\mathbf{A}\mathbf{B}` to what stands in a few rows and columns of
-:math:`\mathbf{C}`, or writes :math:`\mathrm{ReLU}(\mathbf{A}\mathbf{B} + \mathbf{b})` over it. An
-operand is an array, the place of the tile's first entry in it, and the distance of its rows, both
-counted in entries. All arrays are contiguous, and no place is checked.
+:math:`\mathbf{C}`, or writes :math:`\mathrm{ReLU}(\mathbf{u} \odot \mathbf{A}\mathbf{B} +
+\mathbf{b})` over it, with a factor of each row and a bias of each column. An operand is an array,
+the place of the tile's first entry in it, and the distance of its rows, both counted in entries.
+All arrays are contiguous, and no place is checked.
 """
 
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from numba.extending import intrinsic
 
 from herofilter.kernels.vectors import (
     LANES,
+    ZERO,
     add_up,
     load,
     multiply_add,
@@ -29,8 +31,8 @@ from herofilter.kernels.vectors import (
 TALL, WIDE = (12, LANES), (6, 2 * LANES)
 
 
-def _tile(shape: tuple[int, int], bias: str = "") -> Callable[..., Any]:
-    """Return a tile: with a bias of each ``row`` or ``column``, and a ReLU, or one that adds."""
+def _tile(shape: tuple[int, int], writes: bool) -> Callable[..., Any]:
+    """Return a tile that writes what comes out of a layer, or one that adds."""
     rows, vectors = shape[0], shape[1] // LANES
 
     @intrinsic
@@ -46,11 +48,14 @@ def _tile(shape: tuple[int, int], bias: str = "") -> Callable[..., Any]:
         c: Any,
         c_first: Any,
         c_row: Any,
+        unit: Any,
+        unit_first: Any,
         shift: Any,
         shift_first: Any,
     ) -> Any:
         number = types.int64
-        operands = [a, number, number, b, number, number, number, c, number, number, shift, number]
+        operands = [a, number, number, b, number, number, number, c, number, number]
+        operands += [unit, number, shift, number]
 
         def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
             def at(which: int, *distances: Any) -> Any:
@@ -68,13 +73,7 @@ def _tile(shape: tuple[int, int], bias: str = "") -> Callable[..., Any]:
                 for row in range(rows)
                 for vector in range(vectors)
             ]
-            if bias == "row":
-                numbers = [builder.load(at(10, place(row))) for row in range(rows)]
-                totals = [spread(builder, number) for number in numbers for _ in range(vectors)]
-            elif bias == "column":
-                totals = [load(builder, at(10, place(LANES * v))) for v in range(vectors)] * rows
-            else:
-                totals = [load(builder, target) for target in targets]
+            totals = [ZERO if writes else load(builder, target) for target in targets]
 
             def step(position: Any, held: Any) -> Any:
                 line = builder.gep(right, [builder.mul(position, given[5])])
@@ -89,8 +88,15 @@ def _tile(shape: tuple[int, int], bias: str = "") -> Callable[..., Any]:
                 ]
 
             totals = add_up(builder, place(0), given[6], totals, step)
+            if writes:
+                shifts = [load(builder, at(12, place(LANES * v))) for v in range(vectors)]
+                units = [spread(builder, builder.load(at(10, place(row)))) for row in range(rows)]
+                totals = [
+                    positive(builder, multiply_add(builder, total, units[k // vectors], shift))
+                    for k, (total, shift) in enumerate(zip(totals, shifts * rows, strict=True))
+                ]
             for total, target in zip(totals, targets, strict=True):
-                store(builder, positive(builder, total) if bias else total, target)
+                store(builder, total, target)
             return context.get_dummy_value()
 
         return types.void(*operands), generate
@@ -106,6 +112,8 @@ def _tile(shape: tuple[int, int], bias: str = "") -> Callable[..., Any]:
         c: Any,
         c_first: int,
         c_row: int,
+        unit: Any,
+        unit_first: int,
         shift: Any,
         shift_first: int,
     ) -> None:
@@ -119,17 +127,15 @@ def _tile(shape: tuple[int, int], bias: str = "") -> Callable[..., Any]:
             view(c, c_first, c_row, *shape),
         )
         product = left[at_left] @ right[at_right]
-        if not bias:
+        if not writes:
             target[at_target] += product
             return
-        shifts = shift[shift_first : shift_first + (rows if bias == "row" else shape[1])]
-        product += shifts[:, None] if bias == "row" else shifts
+        product *= unit[unit_first : unit_first + rows, None]
+        product += shift[shift_first : shift_first + shape[1]]
         target[at_target] = np.where(product > 0, product, 0)
 
     return plain if config.DISABLE_JIT else compiled
 
 
-add_tile = _tile(WIDE)
-add_tall_tile = _tile(TALL)
-row_tile = _tile(WIDE, "row")
-column_tile = _tile(WIDE, "column")
+add_tile = _tile(TALL, writes=False)
+layer_tile = _tile(WIDE, writes=True)

@@ -59,8 +59,7 @@ class RelationSummary:
         # nodes with the same edges hear the same: one row for all of them
         twins = find_twins(arrays_of(self.forwards), arrays_of(self.backwards))
         ahead, back = (arrays_of(csr_of(merge_twins(one, twins))) for one in matrices)
-        self.merged, self.group = (ahead, back), torch.from_numpy(twins.group)
-        self.share = (1 / twins.size).astype(np.float32)
+        self.merged, self.twins = (ahead, back), twins
         self.plan = _plan([self._terms(relation) for relation in self.relations])
 
     @property
@@ -77,19 +76,17 @@ class RelationSummary:
         """
         if not torch.is_grad_enabled() and fits_loops(hidden):
             stacked = self._compiled(hidden.detach())
-            nodes = self.group if nodes is None else self.group[nodes]
         else:
             known: dict[Walk, Tensor] = {(): hidden.contiguous()}
             stacked = torch.stack([self._relation(name, known) for name in self.relations])
         return stacked if nodes is None else stacked.index_select(1, nodes)
 
     def _compiled(self, hidden: Tensor) -> Tensor:
-        """Return the responses of each group of twins: ``[number of relations, g, h]``."""
-        stacked = hidden.new_empty(self.num_summaries, len(self.share), hidden.size(1))
-        dense, group, out = hidden.numpy(), self.group.numpy(), stacked.numpy()
+        stacked = hidden.new_empty(self.num_summaries, *hidden.shape)
+        dense, out = hidden.numpy(), stacked.numpy()
 
         def work(first: int) -> None:
-            add_walks(*self.merged, group, self.share, *self.plan, dense, first, out)
+            add_walks(*self.merged, *self.twins, *self.plan, dense, first, out)
 
         # columns don't depend on one another, and few of them stay in a cache
         with in_pieces():

@@ -23,12 +23,12 @@ class Twins(NamedTuple):
     Shapes:
         - group: ``[n]``, the number of each node's group; groups with more edges come first
         - first: ``[g]``, the first node of each group
-        - size: ``[g]``, how many nodes it has
+        - share: ``[g]``, one over the number of its nodes
     """
 
     group: Any
     first: Any
-    size: Any
+    share: Any
 
 
 def find_twins(ahead: Rows, back: Rows) -> Twins:
@@ -58,7 +58,8 @@ def find_twins(ahead: Rows, back: Rows) -> Twins:
     number = np.empty(count, dtype=np.int64)
     number[first] = np.arange(len(first))
     group = number[leader]
-    return Twins(group, first, np.bincount(group, minlength=len(first)))
+    size = np.bincount(group, minlength=len(first))
+    return Twins(group, first, (1 / np.maximum(size, 1)).astype(np.float32))
 
 
 def merge_twins(matrix: sp.csr_array, twins: Twins) -> sp.csr_array:
@@ -67,7 +68,7 @@ def merge_twins(matrix: sp.csr_array, twins: Twins) -> sp.csr_array:
     What it makes of the means of groups are the values that the whole matrix makes of all nodes.
     """
     merged = matrix[twins.first][:, twins.first]
-    merged.data *= twins.size[merged.indices].astype(merged.dtype)
+    merged.data /= twins.share[merged.indices]
     return merged
 
 

@@ -41,7 +41,9 @@ def logit_chunks(
         nodes: ``[b]``, or None for all, which spares picking them out where they fit at once.
         largest: so many nodes at once at most; a model that needs less memory says so itself.
     """
-    model.eval()
+    # going through all modules to change nothing takes a tenth of a millisecond
+    if any(module.training for module in model.modules()):
+        model.eval()
     count = int(data.num_nodes or 0) if nodes is None else nodes.numel()
     size = max(count, 1) if model.whole_graph else min(largest, model.largest_batch(data))
     if count > size:

@@ -5,16 +5,18 @@ import pytest
 import torch
 from numba import njit
 
-from herofilter.kernels.norms import normalise_rows
+from herofilter.kernels.norms import normalise_rows, row_units
 from tests.patchers.test_push import compiled_and_plain
 
 WIDTHS = (8, 24, 64)
 WITHOUT_JIT = """
 import sys
 import numpy as np
-from tests.kernels.test_norms import WIDTHS, run
+from tests.kernels.test_norms import WIDTHS, run, units
 
-np.savez(sys.argv[1], **{str(width): run(width)[0] for width in WIDTHS})
+results = {str(width): run(width)[0] for width in WIDTHS}
+results |= {f"units {width}": units(width)[0] for width in WIDTHS}
+np.savez(sys.argv[1], **results)
 """
 
 
@@ -43,6 +45,27 @@ def run(width):
     return out, expected
 
 
+@njit
+def call_units(table, first, row, width, eps, out, out_first):
+    row_units(table, first, row, width, eps, out, out_first)
+
+
+def units(width):
+    """Return the factors of six rows in the midst of a table, and what they should be."""
+    table = np.random.default_rng(0).normal(100, 3, size=(9, width + 5)).astype(np.float32)
+    out = np.full(10, np.nan, dtype=np.float32)
+    expected, stride = out.copy(), table.shape[1]
+    expected[2:8] = 1 / np.sqrt(table[1:7, 4 : 4 + width].var(1, dtype=np.float64) + 0.5)
+    call_units(table, stride + 4, stride, width, np.float32(0.5), out, 2)
+    return out, expected
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_units_are_one_over_the_deviation(width):
+    found, expected = units(width)
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_it_is_torchs_and_touches_nothing_else(width):
     found, expected = run(width)
@@ -53,6 +76,6 @@ def test_it_is_torchs_and_touches_nothing_else(width):
 
 def test_without_jit(tmp_path, monkeypatch):
     compiled, plain = compiled_and_plain(WITHOUT_JIT, tmp_path, monkeypatch)
-    assert len(compiled) == len(WIDTHS)
+    assert len(compiled) == 2 * len(WIDTHS)
     for name, expected in compiled.items():
         np.testing.assert_allclose(plain[name], expected, rtol=1e-3, atol=1e-3, err_msg=name)

@@ -42,20 +42,20 @@ def walks(width, grouped):
     group = draw.permutation(np.r_[np.arange(30), draw.integers(10, size=20)] if grouped else 30)
     sizes = np.bincount(group)
     dense = draw.normal(size=(len(group), width)).astype(np.float32)
-    out = np.full((2, 30, width), np.nan, dtype=np.float32)
+    out = np.full((2, len(group), width), np.nan, dtype=np.float32)
     # there; there and back; there and there again
     steps = np.array([[0, 0, 1], [1, 1, 2], [0, 1, 2]])
     factors = np.array([[0.5, 0.0], [0.0, 2.0], [0.25, -1.0]], dtype=np.float32)
     matrices = [
         (m.indptr.astype(np.int64), m.indices.astype(np.int64), m.data) for m in (there, back)
     ]
-    share = (1 / sizes).astype(np.float32)
+    leader, share = np.unique(group, return_index=True)[1], (1 / sizes).astype(np.float32)
     for first in range(0, width, 32):
-        add_walks(*matrices, group, share, steps, factors, dense, first, out)
+        add_walks(*matrices, group, leader, share, steps, factors, dense, first, out)
     means = np.stack([dense[group == row].mean(0) for row in range(30)])
     once = there @ means
     terms = np.stack([once, back @ once, there @ once])
-    return out, np.einsum("wr,wnh->rnh", factors, terms)
+    return out, np.einsum("wr,wnh->rnh", factors, terms)[:, group]
 
 
 @pytest.mark.parametrize("grouped", [False, True])

@@ -46,7 +46,7 @@ def test_groups_are_the_nodes_with_equal_rows_and_columns(weighted):
     equal = (both[:, None] == both[None]).all(-1)
     np.testing.assert_array_equal(twins.group[:, None] == twins.group[None], equal)
     assert len(twins.first) <= owner.max() + 1 < len(owner)
-    np.testing.assert_array_equal(twins.size, np.bincount(twins.group))
+    np.testing.assert_allclose(twins.share, 1 / np.bincount(twins.group))
     np.testing.assert_array_equal(twins.group[twins.first], np.arange(len(twins.first)))
     # the first of its group, and groups with more edges before others
     assert all(twins.first[group] <= node for node, group in enumerate(twins.group))
@@ -92,7 +92,7 @@ def test_summaries_of_twins(directed, self_loops):
     patcher = FastPatcher(4, c=0.3, self_loops=self_loops, directed=directed, relations=RELATIONS)
     summary = RelationSummary(data, patcher)
     # an edge to oneself tells twins apart unless they are neighbours, which some of these are
-    assert len(summary.share) < matrix.shape[0]
+    assert len(summary.twins.first) < matrix.shape[0]
     hidden = torch.randn(matrix.shape[0], 40, generator=torch.Generator().manual_seed(0))
     expected = summary.summarise(hidden)
     with torch.no_grad():
