@@ -6,14 +6,14 @@ import numpy as np
 from numba import njit
 
 from herofilter.kernels.columns import HIDDEN, mix_columns
-from herofilter.kernels.norms import ROWS, normalise_rows, row_units
-from herofilter.kernels.tiles import TALL, WIDE, add_tile, layer_tile
+from herofilter.kernels.dots import PAIR, add_dots
+from herofilter.kernels.norms import normalise_rows, row_units
+from herofilter.kernels.tiles import COLUMNS, ROWS, layer_tile
 from herofilter.kernels.turns import take_turn
 from herofilter.kernels.vectors import LANES
 
-# nodes at a time: as many as a tall tile has rows
-_NODES, _CLASSES = TALL
-_, _COLUMNS = WIDE
+# nodes at a time: their tokens fill whole tiles, and they go in pairs
+_NODES = 2 * ROWS
 # nodes that a thread takes at once
 _TURN = 2 * _NODES
 
@@ -29,11 +29,11 @@ class MixerEnd(NamedTuple):
         - patch_first, patch_second: ``[r, p, 12]``, transposed and as it is; patch_bias: ``[r]``
           times 12
         - feature_first: ``[h, w]``, transposed; feature_bias: ``[w]``
-        - readout: ``[p, h + w, c]``, from a token and its hidden layer to logits
-        - constant: ``[c]``, of the logits
+        - readout: ``[C, p, h + w]``, from tokens and their hidden layers to logits
+        - constant: ``[C]``, of the logits
         - eps: of LayerNorm
 
-        w is a multiple of 16 and c one of 8.
+        w is a multiple of 16.
     """
 
     patch_norm: Any
@@ -106,25 +106,20 @@ def fold_weights(weights: Any) -> Any:
     (first, bias), (second, shift) = weights.feature_first, weights.feature_second
     patch_second, patch_shift = weights.patch_second
     (positions, classes, width), wide = weights.readout.shape, second.shape[1]
-    channels = -(-wide // _COLUMNS) * _COLUMNS
-    room = -(-classes // _CLASSES) * _CLASSES
-    readout = np.zeros((positions, width + channels, room), np.float32)
-    constant = np.zeros(room, np.float32)
-    constant[:classes] = weights.constant
-    row = np.empty(wide, np.float32)
-    for q in range(positions):
-        for c in range(classes):
-            row[:] = 0
+    channels = -(-wide // COLUMNS) * COLUMNS
+    readout = np.zeros((classes, positions, width + channels), np.float32)
+    constant = weights.constant.copy()
+    for c in range(classes):
+        for q in range(positions):
+            line = readout[c, q]
             for k in range(width):
                 factor = weights.readout[q, c, k]
-                readout[q, k, c] = factor
+                line[k] = factor
                 # a bias of the patch MLP goes to all channels of its position, one of the other
                 # MLP to its channel
                 constant[c] += factor * (patch_shift[q] + shift[k])
                 for j in range(wide):
-                    row[j] += factor * second[k, j]
-            for j in range(wide):
-                readout[q, width + j, c] = row[j]
+                    line[width + j] += factor * second[k, j]
     norm = np.empty((2, width), np.float32)
     norm[0], norm[1] = weights.patch_norm
     patch = _fold_patch(weights.patch_first[0], weights.patch_first[1], patch_second)
@@ -162,14 +157,15 @@ def mix_patches(
         counter: ``[1]``, how many nodes are taken; zero before the first call.
     """
     (count, members), width = index.shape, table.shape[1]
-    positions, line, classes = end.readout.shape
+    classes, positions, line = end.readout.shape
     channels = line - width
     # a line is a token and, after it, its hidden layer; six at a time may reach over the end of a
     # node's lines into those of the next one, which come later
     lines = np.zeros((_NODES * positions + ROWS, line), np.float32)
     units = np.zeros(_NODES * positions + ROWS, np.float32)
     normed = np.zeros((positions + ROWS, width), np.float32)
-    out = np.zeros((_NODES, classes), np.float32)
+    out = np.zeros((PAIR, classes), np.float32)
+    long, readout = positions * line, end.readout.reshape(classes, -1)
     begin = take_turn(counter, _TURN)
     while begin < count:
         for start in range(begin, min(begin + _TURN, count), _NODES):
@@ -204,22 +200,16 @@ def mix_patches(
                 for row in range(base, base + positions, ROWS):
                     row_units(lines, row * line, line, width, end.eps, units, row)
             for row in range(0, here * positions, ROWS):
-                for column in range(0, channels, _COLUMNS):
+                for column in range(0, channels, COLUMNS):
                     layer_tile(
                         lines, row * line, line, end.feature_first, column, channels, width,
                         lines, row * line + width + column, line,
                         units, row, end.feature_bias, column,
                     )  # fmt: skip
-            for v in range(_NODES):
-                for c in range(classes):
-                    out[v, c] = end.constant[c]
-            for c in range(0, classes, _CLASSES):
+            for v in range(0, here, PAIR):
+                out[:] = end.constant
                 # all positions of a node are one long line
-                add_tile(
-                    lines, 0, positions * line, end.readout, c, classes, positions * line,
-                    out, c, classes, units, 0, units, 0,
-                )  # fmt: skip
-            for v in range(here):
-                for c in range(logits.shape[1]):
-                    logits[start + v, c] = out[v, c]
+                add_dots(lines, v * long, long, readout, long, out, 0, classes)
+                for w in range(min(PAIR, here - v)):
+                    logits[start + v + w] = out[w]
         begin = take_turn(counter, _TURN)

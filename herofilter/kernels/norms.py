@@ -1,4 +1,4 @@
-"""LayerNorm of a few rows at once."""
+"""LayerNorm of a few rows at once, whose sums then don't wait for one another."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
 
-from herofilter.kernels.tiles import WIDE
+from herofilter.kernels.tiles import ROWS
 from herofilter.kernels.vectors import (
     LANES,
     NUMBER,
@@ -22,9 +22,6 @@ from herofilter.kernels.vectors import (
     store,
     total_of,
 )
-
-# rows at once: their sums don't wait for one another
-ROWS, _ = WIDE
 
 
 def _rows_of(builder: Any, start: Any, first: Any, row: Any) -> list[Any]:
