@@ -6,6 +6,7 @@ import scipy.sparse as sp
 import torch
 from torch_geometric.data import Data
 
+from herofilter.data import load_dataset, on_disk
 from herofilter.patchers import FastPatcher, RelationSummary
 from herofilter.patchers import twins as module
 from herofilter.patchers.products import csr_of
@@ -101,6 +102,21 @@ def test_summaries_of_twins(directed, self_loops):
         torch.testing.assert_close(
             summary.summarise(hidden, nodes), expected[:, nodes], rtol=1e-4, atol=1e-5
         )
+
+
+@pytest.mark.parametrize(
+    ("graph", "groups", "edges", "kept"),
+    [("chameleon", 1223, 62_742, 29_104), ("squirrel", 3307, 396_706, 178_746)],
+)
+def test_real_graphs_have_many(graph, groups, edges, kept):
+    if not on_disk(graph):
+        pytest.skip("not on disk")
+    data = load_dataset(graph)
+    patcher = FastPatcher(4, self_loops=False, directed="symmetrise", relations=("out",))
+    summary = RelationSummary(data, patcher)
+    assert len(summary.twins.first) == groups
+    assert summary.forwards.values().numel() == edges
+    assert len(summary.merged[0][1]) == kept
 
 
 def test_without_jit(tmp_path, monkeypatch):
