@@ -1,7 +1,7 @@
 """Compiled loops over arrays that know nothing of graphs, models or torch."""
 
 from herofilter.kernels.mixing import MixerEnd, MixerWeights, fold_weights, mix_patches
-from herofilter.kernels.rows import WALKS, add_walks, multiply_rows
+from herofilter.kernels.rows import WALKS, add_walks, layer_columns, multiply_rows
 
 __all__ = [
     "WALKS",
@@ -9,6 +9,7 @@ __all__ = [
     "MixerWeights",
     "add_walks",
     "fold_weights",
+    "layer_columns",
     "mix_patches",
     "multiply_rows",
 ]

@@ -120,6 +120,33 @@ def multiply_rows(crow: Any, col: Any, value: Any, dense: Any, out: Any) -> None
 
 
 @njit(cache=True, nogil=True)
+def layer_columns(
+    crow: Any, col: Any, value: Any, weight: Any, bias: Any, first: int, out: Any
+) -> None:
+    """Write some columns of a layer with a ReLU whose input is a sparse matrix.
+
+    Args:
+        crow, col, value: the matrix, as for :func:`multiply_rows`.
+        weight, bias: ``[f, h]`` and ``[h]``; h is a multiple of 8.
+        first: the first of 32 columns, of which some may be beyond the last.
+        out: ``[m, h]``, of which the same columns are written.
+    """
+    width = weight.shape[1]
+    stop = min(first + WALKS, width)
+    for row in range(crow.size - 1):
+        here, there, at = crow[row], crow[row + 1], row * width
+        if stop == first + WALKS:
+            _sum_4(col, value, here, there, weight, width, first, out, at + first)
+        else:
+            for begin in range(first, stop, LANES):
+                _sum_1(col, value, here, there, weight, width, begin, out, at + begin)
+        line = out[row]
+        for k in range(first, stop):
+            found = line[k] + bias[k]
+            line[k] = np.float32(0) if found < 0 else found
+
+
+@njit(cache=True, nogil=True)
 def add_walks(
     ahead: Any,
     back: Any,

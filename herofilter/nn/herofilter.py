@@ -243,6 +243,10 @@ class HeroFilter(NodeClassifier):
         """Return the vectors of all nodes needed, and the summaries of the batch's nodes."""
         summariser, shared, nodes = self.summariser, batch.shared, batch.nodes
         if shared is None:
+            layer = None if self.stem is None else self.stem.as_layer(batch.x)
+            if layer is not None and isinstance(summariser, RelationSummary):
+                hidden, summary = summariser.summarise_layer(batch.x, *layer)
+                return hidden, summary if nodes is None else summary.index_select(1, nodes)
             hidden = self._hidden(batch.x, batch.needed)
             return hidden, None if summariser is None else summariser.summarise(hidden, nodes)
         if shared.summary is None or nodes is None:

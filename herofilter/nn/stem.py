@@ -5,10 +5,12 @@ import math
 import torch
 from torch import Tensor, nn
 
+from herofilter.kernels.vectors import LANES
 from herofilter.nn.classifier import select
 from herofilter.nn.dropout import Dropout
 from herofilter.nn.embedding import NodeEmbedding
 from herofilter.nn.sparse import sparse_product
+from herofilter.spectral.sparse import fits_loops
 
 
 class FeatureLinear(nn.Module):
@@ -94,3 +96,15 @@ class Stem(nn.Module):
             hidden = hidden + self.embedding(nodes)
         out: Tensor = self.dropout(hidden.relu() if torch.is_grad_enabled() else hidden.relu_())
         return out
+
+    def as_layer(self, rows: Tensor) -> tuple[Tensor, Tensor] | None:
+        """Return weight and bias if compiled loops can make tokens of sparse ``rows`` from them.
+
+        Nothing is learned then, and all that follows the product is a ReLU.
+        """
+        weight, bias = self.linear.weight, self.linear.bias
+        if torch.is_grad_enabled() or self.training or self.embedding is not None or bias is None:
+            return None
+        if rows.layout != torch.sparse_csr or weight.size(1) % LANES:
+            return None
+        return (weight, bias) if fits_loops(rows, weight, bias) else None

@@ -1,5 +1,6 @@
 """Full responses R·H of fixed relations, by sparse products alone."""
 
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -10,7 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.data.structure import is_directed
-from herofilter.kernels import WALKS, add_walks
+from herofilter.kernels import WALKS, add_walks, layer_columns
 from herofilter.patchers.fast import BACKWARDS, TWO_STEPS, FastPatcher
 from herofilter.patchers.products import csr_of, product
 from herofilter.patchers.twins import find_twins, merge_twins
@@ -81,11 +82,30 @@ class RelationSummary:
             stacked = torch.stack([self._relation(name, known) for name in self.relations])
         return stacked if nodes is None else stacked.index_select(1, nodes)
 
-    def _compiled(self, hidden: Tensor) -> Tensor:
+    def summarise_layer(self, x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+        r"""Return :math:`\mathrm{ReLU}(\mathbf{X}\mathbf{W} + \mathbf{b})` and its summaries.
+
+        There is no way back. Each thread goes all the way with some columns.
+
+        Shapes:
+            - x: ``[n, f]``, sparse CSR; weight: ``[f, h]``, h a multiple of 8; bias: ``[h]``
+            - returns: ``[n, h]`` and ``[number of relations, n, h]``
+        """
+        hidden = weight.new_empty(x.size(0), weight.size(1))
+        rows, table = arrays_of(x.detach()), hidden.numpy()
+        factors, shifts = (one.detach().contiguous().numpy() for one in (weight, bias))
+        return hidden, self._compiled(
+            hidden, lambda first: layer_columns(*rows, factors, shifts, first, table)
+        )
+
+    def _compiled(
+        self, hidden: Tensor, before: Callable[[int], None] = lambda first: None
+    ) -> Tensor:
         stacked = hidden.new_empty(self.num_summaries, *hidden.shape)
         dense, out = hidden.numpy(), stacked.numpy()
 
         def work(first: int) -> None:
+            before(first)
             add_walks(*self.merged, *self.twins, *self.plan, dense, first, out)
 
         # columns don't depend on one another, and few of them stay in a cache

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from herofilter.kernels import add_walks, multiply_rows
+from herofilter.kernels import add_walks, layer_columns, multiply_rows
 from tests.patchers.test_push import compiled_and_plain
 
 # all numbers of vectors that are added up at once
@@ -12,10 +12,11 @@ WIDTHS = (8, 16, 32, 64, 112)
 WITHOUT_JIT = """
 import sys
 import numpy as np
-from tests.kernels.test_rows import WIDTHS, product, walks
+from tests.kernels.test_rows import WIDTHS, layer, product, walks
 
 results = {str(width): product(width, np.int32)[0] for width in WIDTHS}
 results |= {f"walks {grouped}": walks(40, grouped)[0] for grouped in (False, True)}
+results["layer"] = layer(40)[0]
 np.savez(sys.argv[1], **results)
 """
 
@@ -65,6 +66,24 @@ def test_walks_add_up(width, grouped):
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
+def layer(width):
+    """Return a layer's output, and what it should be."""
+    draw = np.random.default_rng(2)
+    matrix = sp.random_array((20, 30), density=0.2, rng=draw, format="csr", dtype=np.float32)
+    weight, bias = (draw.normal(size=size).astype(np.float32) for size in ((30, width), width))
+    out = np.full((20, width), np.nan, dtype=np.float32)
+    rows = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
+    for first in range(0, width, 32):
+        layer_columns(*rows, weight, bias, first, out)
+    return out, np.maximum(matrix @ weight + bias, 0)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_columns_make_up_a_layer(width):
+    found, expected = layer(width)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_it_is_the_product(width, kind):
@@ -75,6 +94,6 @@ def test_it_is_the_product(width, kind):
 
 def test_without_jit(tmp_path, monkeypatch):
     compiled, plain = compiled_and_plain(WITHOUT_JIT, tmp_path, monkeypatch)
-    assert len(compiled) == len(WIDTHS) + 2
+    assert len(compiled) == len(WIDTHS) + 3
     for name, expected in compiled.items():
         np.testing.assert_allclose(plain[name], expected, rtol=1e-4, atol=1e-5, err_msg=name)

@@ -6,9 +6,10 @@ import torch
 from torch_geometric.data import Data
 
 from herofilter.errors import ConfigError
+from herofilter.nn import HeroFilter
 from herofilter.patchers import FastPatcher, RelationSummary, Slot
 from herofilter.patchers.summary import SERIES_STEPS
-from herofilter.settings import RELATIONS
+from herofilter.settings import RELATIONS, ModelConfig
 from herofilter.spectral.adjacency import normalised_adjacency
 from tests import awkward
 
@@ -207,3 +208,29 @@ def test_columns_of_a_summary_do_not_depend_on_one_another() -> None:
     with torch.no_grad():
         torch.testing.assert_close(summary.summarise(hidden), whole)
         assert summary.summarise(hidden[:, :0]).shape == (summary.num_summaries, 50, 0)
+
+
+@pytest.mark.parametrize("width", [8, 32, 40])
+@pytest.mark.parametrize("nodes", [None, [3, 0, 7]])
+def test_a_layer_and_its_summaries_at_once(width: int, nodes: list[int] | None) -> None:
+    data, draw = directed_graph(50, 120), torch.Generator().manual_seed(0)
+    data.x = (torch.rand(50, 12, generator=draw) * (torch.rand(50, 12, generator=draw) > 0.6)).to(
+        torch.float32
+    )
+    patcher = FastPatcher(5, self_loops=False, directed="keep", relations=RELATIONS)
+    config = ModelConfig(hidden_channels=width, dropout=0.0, input_dropout=0.0)
+    relations = RelationSummary(data, patcher)
+    model = HeroFilter(12, 3, patcher(data), config, relations=relations).eval()
+    data.x = data.x.to_sparse_csr()
+    chosen = None if nodes is None else torch.tensor(nodes)
+    expected = model(data, chosen)
+    with torch.no_grad():
+        assert model.stem is not None
+        layer = model.stem.as_layer(data.x)
+        assert layer is not None
+        hidden, summary = relations.summarise_layer(data.x, *layer)
+        torch.testing.assert_close(hidden, model.hidden(data.x))
+        torch.testing.assert_close(summary, relations.summarise(hidden))
+        torch.testing.assert_close(model(data, chosen), expected, rtol=1e-4, atol=1e-5)
+    # where something is learned, the layers are asked
+    assert model.stem.as_layer(data.x) is None
