@@ -90,18 +90,24 @@ def write_result(result: dict[str, Any], add: bool = False) -> None:
     """
     known = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
     if add:
-        result = _added(result, known.get("graphs", {}))
+        result = _added(result, known)
     both = {name: {**known.get(name, {}), **result[name]} for name in ("runs", "graphs")}
     write_json(RESULT, {**result, **both})
     inference_picture(both["graphs"], RESULT.with_suffix(".png"))
 
 
-def _added(result: dict[str, Any], known: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
-    graphs = {}
+def _added(result: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    graphs, runs = {}, {}
     for graph, rows in result["graphs"].items():
         new = {row["model"] for row in rows}
-        graphs[graph] = [row for row in known.get(graph, []) if row["model"] not in new] + rows
-    runs = {f"{graph}, added": run for graph, run in result["runs"].items()}
+        older = [row for row in known.get("graphs", {}).get(graph, []) if row["model"] not in new]
+        graphs[graph] = older + rows
+        run, name, number = result["runs"][graph], f"{graph}, added", 1
+        # the same models again take the place of their earlier run
+        while known.get("runs", {}).get(name, run)["models"] != run["models"]:
+            number += 1
+            name = f"{graph}, added {number}"
+        runs[name] = run
     return {**result, "graphs": graphs, "runs": runs}
 
 
@@ -158,7 +164,14 @@ def _take_turns(graph: str, rows: Sequence[dict[str, Any]], limit: float) -> boo
         return False
     print(f"{graph}: by turns", file=sys.stderr, flush=True)
     names = [row["model"] for row in measured]
-    outcome = run_child(measure_turns, graph, names, TURNS, limit=limit * len(names))
+    outcome = run_child(
+        measure_turns,
+        graph,
+        names,
+        TURNS,
+        limit=limit * len(names),
+        memory=int(MEMORY_SHARE * free_memory()),
+    )
     if outcome.why is not None:
         print(f"{graph}: not by turns: {outcome.why}", file=sys.stderr, flush=True)
         return False

@@ -114,12 +114,12 @@ def measure_turns(graph: str, models: Sequence[str], turns: int) -> dict[str, di
     medians = {way: statistics.median(found) for way, found in times.items()}
     rows = {}
     for model in models:
-        threads = min((way for way in ways if way[0] == model), key=lambda way: medians[way])
+        best = min((way for way in ways if way[0] == model), key=lambda way: medians[way])
         rows[model] = {
-            "seconds": medians[threads],
-            "fastest": min(times[threads]),
-            "repetitions": len(times[threads]),
-            "threads": threads[1],
+            "seconds": medians[best],
+            "fastest": min(times[best]),
+            "repetitions": len(times[best]),
+            "threads": best[1],
         }
     return rows
 

@@ -6,6 +6,7 @@ import numpy as np
 from numba import config, types
 from numba.extending import intrinsic
 
+from herofilter.kernels.places import places_of
 from herofilter.kernels.vectors import (
     LANES,
     ZERO,
@@ -106,14 +107,12 @@ def _plain(
         depth: how many rows there are, of columns and of what they are added to.
         out, out_first, out_row: what is added to.
     """
-
-    def places(start: int, row: int, width: int) -> Any:
-        return start + row * np.arange(depth)[:, None] + np.arange(width)
-
-    one, other = (array.reshape(-1)[places(weights, HIDDEN, HIDDEN)] for array in (first, second))
-    rows = table.reshape(-1)[places(table_first, table_row, LANES)]
+    both = places_of(weights, HIDDEN, depth, HIDDEN)
+    one, other = (array.reshape(-1)[both] for array in (first, second))
+    rows = table.reshape(-1)[places_of(table_first, table_row, depth, LANES)]
     hidden = one.T @ rows + bias[bias_first : bias_first + HIDDEN, None]
-    out.reshape(-1)[places(out_first, out_row, LANES)] += other @ np.where(hidden > 0, hidden, 0)
+    sums = other @ np.where(hidden > 0, hidden, 0)
+    out.reshape(-1)[places_of(out_first, out_row, depth, LANES)] += sums
 
 
 mix_columns = _plain if config.DISABLE_JIT else _mix_columns

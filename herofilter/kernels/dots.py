@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from numba import config, njit, types
 from numba.extending import intrinsic
 
+from herofilter.kernels.places import places_of, rows_of
 from herofilter.kernels.vectors import (
     LANES,
     ZERO,
@@ -14,7 +14,6 @@ from herofilter.kernels.vectors import (
     load,
     multiply_add,
     place,
-    start_of,
     total_of,
 )
 
@@ -43,15 +42,10 @@ def _dots(others: int) -> Callable[..., Any]:
         operands = [a, number, number, b, number, number, number, c, number, number]
 
         def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            def rows_of(which: int, count: int) -> Any:
-                start = start_of(context, builder, signature.args[which], given[which])
-                start = builder.gep(start, [given[which + 1]])
-                return [
-                    builder.gep(start, [builder.mul(place(row), given[which + 2])])
-                    for row in range(count)
-                ]
-
-            left, right, outs = rows_of(0, PAIR), rows_of(3, others), rows_of(7, PAIR)
+            left, right, outs = (
+                rows_of(context, builder, signature, given, which, count)
+                for which, count in ((0, PAIR), (3, others), (7, PAIR))
+            )
 
             def step(position: Any, held: Any) -> Any:
                 here = [builder.mul(position, place(LANES))]
@@ -87,12 +81,9 @@ def _dots(others: int) -> Callable[..., Any]:
         c_first: int,
         c_row: int,
     ) -> None:
-        def places(first: int, row: int, height: int, width: int) -> Any:
-            return first + row * np.arange(height)[:, None] + np.arange(width)
-
-        left = a.reshape(-1)[places(a_first, a_row, PAIR, depth)]
-        right = b.reshape(-1)[places(b_first, b_row, others, depth)]
-        c.reshape(-1)[places(c_first, c_row, PAIR, others)] += left @ right.T
+        left = a.reshape(-1)[places_of(a_first, a_row, PAIR, depth)]
+        right = b.reshape(-1)[places_of(b_first, b_row, others, depth)]
+        c.reshape(-1)[places_of(c_first, c_row, PAIR, others)] += left @ right.T
 
     return plain if config.DISABLE_JIT else compiled
 

@@ -7,6 +7,7 @@ from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
 
+from herofilter.kernels.places import places_of, rows_of
 from herofilter.kernels.tiles import ROWS
 from herofilter.kernels.vectors import (
     LANES,
@@ -22,11 +23,6 @@ from herofilter.kernels.vectors import (
     store,
     total_of,
 )
-
-
-def _rows_of(builder: Any, start: Any, first: Any, row: Any) -> list[Any]:
-    start = builder.gep(start, [first])
-    return [builder.gep(start, [builder.mul(place(number), row)]) for number in range(ROWS)]
 
 
 def _read(builder: Any, start: Any, position: Any) -> Any:
@@ -81,13 +77,8 @@ def _normalise_rows(
     operands = [table, number, number, norm, number, types.float32, out, number, number]
 
     def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        source, weights, target = (
-            start_of(context, builder, signature.args[which], given[which]) for which in (0, 3, 6)
-        )
-        rows, outs = (
-            _rows_of(builder, start, given[which], given[which + 1])
-            for start, which in ((source, 1), (target, 7))
-        )
+        rows, outs = (rows_of(context, builder, signature, given, which, ROWS) for which in (0, 6))
+        weights = start_of(context, builder, signature.args[3], given[3])
         biases = builder.gep(weights, [given[4]])
         means, units = _statistics(builder, rows, given[4], given[5])
         scales = [spread(builder, unit) for unit in units]
@@ -115,10 +106,8 @@ def _row_units(
     operands = [table, number, number, number, types.float32, out, number]
 
     def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        source, target = (
-            start_of(context, builder, signature.args[which], given[which]) for which in (0, 5)
-        )
-        rows = _rows_of(builder, source, given[1], given[2])
+        rows = rows_of(context, builder, signature, given, 0, ROWS)
+        target = start_of(context, builder, signature.args[5], given[5])
         _, units = _statistics(builder, rows, given[3], given[4])
         for number, unit in enumerate(units):
             builder.store(unit, builder.gep(target, [builder.add(given[6], place(number))]))
@@ -128,7 +117,7 @@ def _row_units(
 
 
 def _plain_rows(table: Any, first: int, row: int, width: int, eps: Any) -> tuple[Any, Any]:
-    rows = table.reshape(-1)[first + row * np.arange(ROWS)[:, None] + np.arange(width)]
+    rows = table.reshape(-1)[places_of(first, row, ROWS, width)]
     rest = rows - rows.mean(1, keepdims=True)
     return rest, 1 / np.sqrt((rest * rest).mean(1) + eps)
 
@@ -154,7 +143,7 @@ def _plain_normalise(
         out, out_first, out_row: where they go to.
     """
     rest, units = _plain_rows(table, first, row, width, eps)
-    places = out_first + out_row * np.arange(ROWS)[:, None] + np.arange(width)
+    places = places_of(out_first, out_row, ROWS, width)
     out.reshape(-1)[places] = rest * units[:, None] * norm[0] + norm[1]
 
 

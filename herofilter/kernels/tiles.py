@@ -1,8 +1,4 @@
-r"""A few rows of a product of two matrices, held in registers.
-
-An operand is an array, the place of its first entry, and the distance of its rows, both counted in
-entries. All arrays are contiguous, and no place is checked.
-"""
+"""A few rows of a product of two matrices, held in registers."""
 
 from typing import Any
 
@@ -10,6 +6,7 @@ import numpy as np
 from numba import config, types
 from numba.extending import intrinsic
 
+from herofilter.kernels.places import places_of, rows_of
 from herofilter.kernels.vectors import (
     LANES,
     ZERO,
@@ -57,10 +54,10 @@ def _layer_tile(
                 address = builder.gep(address, [distance])
             return address
 
-        def rows_of(which: int) -> Any:
-            return [at(which, builder.mul(place(row), given[which + 2])) for row in range(ROWS)]
-
-        left, right, targets = rows_of(0), at(3), rows_of(7)
+        left, targets = (
+            rows_of(context, builder, signature, given, which, ROWS) for which in (0, 7)
+        )
+        right = at(3)
 
         def step(position: Any, held: Any) -> Any:
             line = builder.gep(right, [builder.mul(position, given[5])])
@@ -111,15 +108,11 @@ def _plain(
         unit, unit_first: a factor of each row.
         shift, shift_first: a number that is added to each column.
     """
-
-    def places(first: int, row: int, height: int, width: int) -> Any:
-        return first + row * np.arange(height)[:, None] + np.arange(width)
-
-    left = a.reshape(-1)[places(a_first, a_row, ROWS, depth)]
-    product = left @ b.reshape(-1)[places(b_first, b_row, depth, COLUMNS)]
+    left = a.reshape(-1)[places_of(a_first, a_row, ROWS, depth)]
+    product = left @ b.reshape(-1)[places_of(b_first, b_row, depth, COLUMNS)]
     product *= unit[unit_first : unit_first + ROWS, None]
     product += shift[shift_first : shift_first + COLUMNS]
-    c.reshape(-1)[places(c_first, c_row, ROWS, COLUMNS)] = np.where(product > 0, product, 0)
+    c.reshape(-1)[places_of(c_first, c_row, ROWS, COLUMNS)] = np.where(product > 0, product, 0)
 
 
 layer_tile = _plain if config.DISABLE_JIT else _layer_tile

@@ -192,6 +192,13 @@ def test_the_command_writes_numbers_and_a_picture(
     assert more["graphs"]["club"] == both["graphs"]["club"]
     assert more["runs"]["karate, added"]["models"] == ["gcn", "fast-herofilter"]
     assert more["runs"]["karate"] == both["runs"]["karate"]
+    # each run of others has its own entry, also after a second one
+    for models in ("chebnet,fast-herofilter", "chebnet,fast-herofilter"):
+        main(["--graphs", "karate", "--models", models, "--write", "--add"])
+    runs = json.loads((tmp_path / "inference.json").read_text(encoding="utf-8"))["runs"]
+    assert list(runs) == ["karate", "club", "karate, added", "karate, added 2"]
+    assert runs["karate, added"]["models"] == ["gcn", "fast-herofilter"]
+    assert runs["karate, added 2"]["models"] == ["chebnet", "fast-herofilter"]
     with pytest.raises(ConfigError, match=r"did you mean 'mlp'\?"):
         main(["--models", "mlpp"])
 
