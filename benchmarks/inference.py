@@ -19,9 +19,9 @@ from benchmarks.inference_picture import inference_picture
 from benchmarks.inference_work import measure_inference, measure_turns, ratio, settings_of
 from herofilter import find_model, list_models
 from herofilter.files import write_json
-from herofilter.spectral.memory import free_memory
-from herofilter.threads import is_small
-from herofilter.training.environment import environment
+from herofilter.memory import free_memory
+from herofilter.parallel.threads import is_small
+from herofilter.training.artifacts.environment import environment
 
 RESULT = Path("results/inference.json")
 GRAPHS = ("squirrel", "chameleon", "arxiv", "patents")

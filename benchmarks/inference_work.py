@@ -17,12 +17,12 @@ from benchmarks.scale_work import PATENTS_EDGES, PATENTS_NODES
 from benchmarks.timing import repeated, seconds_of
 from herofilter import Config, HeroFilterError, csbm, find_model, load_dataset, predict_logits
 from herofilter.baselines import Polynormer
-from herofilter.data.power_law import power_law_graph
+from herofilter.data.synthetic.power_law import power_law_graph
 from herofilter.nn import NodeClassifier
-from herofilter.threads import is_small
+from herofilter.parallel.threads import is_small
 from herofilter.training import prepare, prepare_features
-from herofilter.training.ahead import logit_chunks
 from herofilter.training.loop import EVAL_BATCH
+from herofilter.training.prefetch import logit_chunks
 
 # what a graph is called here, and the dataset that it is
 DATASETS = {"squirrel": "squirrel", "chameleon": "chameleon", "arxiv": "arxiv-structure"}
@@ -137,7 +137,7 @@ def _build(data: Data, config: Config, model: str) -> tuple[NodeClassifier, Data
 def _ways(network: NodeClassifier, data: Data) -> list[tuple[int, Callable[[], Tensor]]]:
     """Return the ways to get all logits, each with the number of threads that it uses."""
     most = torch.get_num_threads()
-    alone = is_small(int(data.num_nodes or 0)) and not network.in_pieces
+    alone = is_small(int(data.num_nodes or 0)) and not network.in_parallel
 
     def with_all_threads() -> Tensor:
         prepared = prepare_features(data, network.feature_scaling, network.by_rows)

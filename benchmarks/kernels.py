@@ -20,13 +20,13 @@ from benchmarks.timing import seconds_of
 from herofilter import load_dataset
 from herofilter.files import write_json
 from herofilter.nn.aggregation import Aggregation
-from herofilter.nn.folded import fold_end
 from herofilter.nn.head import Head
+from herofilter.nn.inference.folded import fold_end
 from herofilter.nn.mixer import MixerBlock
+from herofilter.parallel.threads import one_thread
 from herofilter.patchers import FastPatcher, RelationSummary, Slot
 from herofilter.spectral.sparse import multiply_sparse
-from herofilter.threads import one_thread
-from herofilter.training.environment import environment
+from herofilter.training.artifacts.environment import environment
 
 RESULT = Path("results/kernels.json")
 GRAPH = "squirrel"

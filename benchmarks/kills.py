@@ -19,7 +19,7 @@ from typing import Any
 
 from herofilter.files import load_tensors, write_json
 from herofilter.patchers.store import PatchStore
-from herofilter.training.environment import environment
+from herofilter.training.artifacts.environment import environment
 
 RESULT = Path("results/kills.json")
 GRAPH = "arxiv-year-structure"

@@ -25,7 +25,7 @@ from benchmarks.patcher_work import (
 )
 from benchmarks.peers import PACKAGES, PEERS, missing_peers
 from herofilter.files import write_json
-from herofilter.training.environment import environment
+from herofilter.training.artifacts.environment import environment
 
 RESULT = Path("results/patcher.json")
 THREADS = 2

@@ -19,7 +19,7 @@ from benchmarks.exact import Truth, exact_truth, filled_share, top_members
 from benchmarks.peers import PEERS, Peer
 from herofilter import FastPatcher, load_dataset
 from herofilter.patchers.relations import Found
-from herofilter.spectral.adjacency import adjacency
+from herofilter.spectral.adjacency import adjacency_matrix
 
 # what a row may take until it is certified, in edges
 REFINE = 10_000
@@ -60,7 +60,7 @@ class Task:
 
     def matrix(self, data: Data) -> sp.csr_array:
         """Return the adjacency that the patcher walks on."""
-        return adjacency(data.edge_index, int(data.num_nodes or 0), self_loops=self.loops)
+        return adjacency_matrix(data.edge_index, int(data.num_nodes or 0), self_loops=self.loops)
 
     def sources(self, num_nodes: int) -> np.ndarray:
         """Return different random nodes; fewer are the first of more."""

@@ -27,7 +27,7 @@ from benchmarks.scale_work import (
     measure,
 )
 from herofilter.files import write_json
-from herofilter.training.environment import environment
+from herofilter.training.artifacts.environment import environment
 
 LINES = Path("results/scale.jsonl")
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, PATENTS_NODES)

@@ -21,7 +21,7 @@ from herofilter import (
     predict_logits,
     train,
 )
-from herofilter.data.power_law import power_law_graph
+from herofilter.data.synthetic.power_law import power_law_graph
 from herofilter.training import Epoch
 
 # snap-patents

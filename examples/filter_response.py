@@ -10,7 +10,8 @@ import sys
 import torch
 
 from herofilter import HeroFilter, SpectralPatcher, TrainConfig, csbm, select_split, train
-from herofilter.analysis import edge_heterophily, filter_response
+from herofilter.measures import edge_heterophily
+from herofilter.predict import filter_response
 from herofilter.spectral import make_filter
 
 

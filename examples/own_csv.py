@@ -9,11 +9,11 @@ import tempfile
 from pathlib import Path
 
 from herofilter import read_graph
-from herofilter.data.predictions import write_predictions
+from herofilter.data.tables.predictions import write_predictions
+from herofilter.predict.tables import predict_tables
 from herofilter.report.explanation import explain_saved
-from herofilter.training.fitting import fit_graph
-from herofilter.training.model_folder import SavedModel
-from herofilter.training.predicting import predict_tables
+from herofilter.training.artifacts.model_folder import SavedModel
+from herofilter.training.search.fitting import fit_graph
 
 TOPICS = ("cooking", "sailing")
 

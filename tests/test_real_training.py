@@ -11,7 +11,7 @@ import pytest
 from herofilter.config import Config
 from herofilter.data import load_dataset, on_disk, read_graph
 from herofilter.training import train_splits
-from herofilter.training.fitting import fit_graph
+from herofilter.training.search.fitting import fit_graph
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("HEROFILTER_DATA"), reason="HEROFILTER_DATA isn't set"

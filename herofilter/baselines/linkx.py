@@ -4,8 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from torch import Tensor
 from torch_geometric.data import Data
-from torch_geometric.nn import LINKX as PyGLINKX
-from torch_geometric.nn import MLP as PyGMLP
+from torch_geometric.nn import LINKX as PyGLINKX, MLP as PyGMLP
 
 from herofilter.baselines.adjacency import remember
 from herofilter.config import Config

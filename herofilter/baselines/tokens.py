@@ -10,10 +10,10 @@ from torch_geometric.data import Data
 
 from herofilter.baselines.adjacency import Propagation, propagation, remember
 from herofilter.errors import ConfigError, check_choice
+from herofilter.memory import check_memory
 from herofilter.nn.classifier import select
 from herofilter.nn.dropout import Dropout
 from herofilter.nn.stem import FeatureLinear
-from herofilter.spectral.memory import check_memory
 
 TOKEN_BASES = ("monomial", "bernstein", "chebyshev")
 TABLE_BYTES = 2**30

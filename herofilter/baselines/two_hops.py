@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 
 from herofilter.baselines.adjacency import Propagation, adjacency, remember
 from herofilter.data.features import csr_tensor
-from herofilter.spectral.memory import check_memory
+from herofilter.memory import check_memory
 
 # a stored pair costs a sparse product as much as eight entries of a matrix cost a dense one
 _DENSE_FROM = 1 / 8

@@ -6,13 +6,15 @@ from typing import Any
 
 import typer
 
-from herofilter.cli import bench as bench
-from herofilter.cli import graphs as graphs
-from herofilter.cli import own as own
-from herofilter.cli import patch as patch
-from herofilter.cli import tables as tables
-from herofilter.cli import train as train
-from herofilter.cli import tune as tune
+from herofilter.cli import (
+    bench as bench,
+    bench_tables as bench_tables,
+    fit as fit,
+    graphs as graphs,
+    patch as patch,
+    train as train,
+    tune as tune,
+)
 from herofilter.cli.common import app
 from herofilter.errors import HeroFilterError
 

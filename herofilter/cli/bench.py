@@ -21,10 +21,10 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Train MLP, GCN and HeroFilter on nine synthetic graphs of rising heterophily."""
-    from herofilter.experiments.demo import run_demo
     from herofilter.files import write_json
     from herofilter.report.console import demo_table, progress_bar
     from herofilter.report.picture import demo_picture
+    from herofilter.reproduce.demo import run_demo
 
     with progress_bar() as progress:
         task = progress.add_task("demo", total=1)
@@ -87,11 +87,11 @@ def bench_herofilter(
     as_json: Json = False,
 ) -> None:
     """Compare MLP, GCN and HeroFilter, default and tuned, on nine graphs of the paper."""
-    from herofilter.experiments import accuracy
     from herofilter.files import write_json, write_text
     from herofilter.report.accuracy_page import results_page
     from herofilter.report.accuracy_table import accuracy_table
     from herofilter.report.console import progress_bar
+    from herofilter.reproduce import accuracy
 
     names = accuracy.GRAPHS if graphs is None else graphs.split(",")
     available = accuracy.num_common_splits(names)
@@ -152,10 +152,10 @@ def bench_filters(
     as_json: Json = False,
 ) -> None:
     """Ask whether the learned filter earns its place over a fixed one."""
-    from herofilter.experiments import filters
     from herofilter.files import write_json, write_text
     from herofilter.report.console import progress_bar
     from herofilter.report.filters_page import filters_page, verdicts
+    from herofilter.reproduce import filters
 
     with progress_bar() as progress:
         task = progress.add_task("study", total=1)

@@ -56,13 +56,14 @@ def _fields(entry: ModelEntry) -> dict[str, object]:
 @app.command(epilog="Example: herofilter info karate")
 def info(graph: Graph, as_json: Json = False) -> None:
     """Print a graph's data card: size, oddities, heterophily, memory that patches need."""
-    from herofilter.analysis import data_card
     from herofilter.data import check_graph
+    from herofilter.measures import data_card
+    from herofilter.patchers import patcher_memory
     from herofilter.report.console import card_table
 
     data = herofilter.load_dataset(graph, split=None)
     check_graph(data, split_required=False)
-    card = data_card(data, graph)
+    card = data_card(data, graph, patcher_memory(data))
     if as_json:
         print_json(card.to_dict())
     else:

@@ -45,8 +45,8 @@ def patch(
     as_json: Json = False,
 ) -> None:
     """Choose every node's patch by top-p personalised PageRank and keep them in a folder."""
+    from herofilter.memory import format_bytes
     from herofilter.report.patching import patch_progress, patch_sentences, patch_summary
-    from herofilter.spectral.memory import format_bytes
 
     data = herofilter.load_dataset(graph, split=None)
     patcher = herofilter.FastPatcher(

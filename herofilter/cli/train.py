@@ -58,7 +58,7 @@ def train(
     """Train a model on some splits of a graph and write a run folder."""
     from herofilter.data import num_splits
     from herofilter.report.console import percent, train_progress, train_table
-    from herofilter.training.presets import choose_run, graph_name
+    from herofilter.training.search.presets import choose_run, graph_name
 
     model, config = choose_run(graph, preset, model, ensemble, bool(patcher or settings))
     options = {"seed": seed} if patcher is None else {"seed": seed, "patcher": patcher}

@@ -48,9 +48,8 @@ def tune(
     """Search for a graph's best settings by validation accuracy and write a preset."""
     from herofilter.data import num_splits
     from herofilter.report.console import percent, progress_bar
-    from herofilter.training.presets import graph_name, merge_preset
-    from herofilter.training.tuning import TuneProgress, parse_budget
-    from herofilter.training.tuning import tune as run_search
+    from herofilter.training.search.presets import graph_name, merge_preset
+    from herofilter.training.search.tuning import TuneProgress, parse_budget, tune as run_search
 
     seconds = parse_budget(budget)
     herofilter.find_model(model)

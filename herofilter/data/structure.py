@@ -21,12 +21,12 @@ class Structure:
     directed: bool
 
 
-def structure(data: Data) -> Structure:
+def graph_structure(data: Data) -> Structure:
     """Count what is peculiar about the edges of ``data``.
 
     Example:
         >>> edges = torch.tensor([[0, 1, 1], [1, 1, 1]])
-        >>> structure(Data(edge_index=edges, num_nodes=3))  # doctest: +NORMALIZE_WHITESPACE
+        >>> graph_structure(Data(edge_index=edges, num_nodes=3))  # doctest: +NORMALIZE_WHITESPACE
         Structure(num_nodes=3, num_edges=3, num_isolated=1, num_self_loops=2, num_duplicates=1,
         directed=True)
     """

@@ -11,8 +11,8 @@ from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.herofilter import HeroFilter
 from herofilter.nn.registry import num_classes, num_embeddings, register_model
 from herofilter.patchers import FastPatcher, Patches, RelationSummary, SpectralPatcher
-from herofilter.patchers.fast import BACKWARDS, TWO_STEPS
-from herofilter.patchers.storing import STORED_FROM, stored_patches
+from herofilter.patchers.fast import BACKWARDS, TWO_HOP
+from herofilter.patchers.store_writer import STORED_FROM, stored_patches
 from herofilter.spectral import make_filter
 
 SPECTRAL_LIMIT = 4000
@@ -47,7 +47,7 @@ def resolve(data: Data, config: Config) -> Config:
     directed, relations = settings.directed, settings.relations
     if directed == "symmetrise" or not is_directed(data):
         directed = "symmetrise"
-        steps = {name in TWO_STEPS: name for name in reversed(relations)}
+        steps = {name in TWO_HOP: name for name in reversed(relations)}
         relations = tuple(name for name in relations if name in steps.values())
     affordable = patcher == "spectral" or int(data.num_nodes or 0) <= SUMMARY_LIMIT
     return config.replace(
@@ -134,7 +134,7 @@ def _filters(
     if settings.directed == "keep":
         relations = settings.relations
         return (
-            tuple("hop2" if name in TWO_STEPS else "hop1" for name in relations),
+            tuple("hop2" if name in TWO_HOP else "hop1" for name in relations),
             ["in" if name in BACKWARDS else "out" for name in relations],
             relations,
         )

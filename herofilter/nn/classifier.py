@@ -27,14 +27,14 @@ class NodeClassifier(nn.Module, ABC):
     learned filter or patches overrides only the first two. ``feature_scaling`` is how the
     features that it was trained on were scaled; ``whole_graph`` says that a step costs all nodes,
     however few of them are asked for, so that the trainer asks for all at once; ``by_rows`` that
-    it reads features through :func:`select` alone, so that they may stay on disk; ``in_pieces``
+    it reads features through :func:`select` alone, so that they may stay on disk; ``in_parallel``
     that it predicts in parts, of which several can be at work at once with a thread each.
     """
 
     feature_scaling: str = "none"
     whole_graph: bool = False
     by_rows: bool = False
-    in_pieces: bool = False
+    in_parallel: bool = False
 
     @abstractmethod
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
@@ -45,14 +45,14 @@ class NodeClassifier(nn.Module, ABC):
         """Draw all parameters anew."""
 
     @property
-    def reads_ahead(self) -> bool:
+    def prefetches(self) -> bool:
         """Whether :meth:`gather` may run in another thread while an earlier batch is trained."""
         return False
 
     def gather(self, data: Data, nodes: Tensor | None) -> Batch:
         """Read what :meth:`classify` needs for ``nodes``: nothing by default.
 
-        Where ``reads_ahead`` is true it must neither draw random numbers nor look at weights.
+        Where ``prefetches`` is true it must neither draw random numbers nor look at weights.
         """
         return Batch(data, nodes)
 
@@ -61,7 +61,7 @@ class NodeClassifier(nn.Module, ABC):
         logits: Tensor = self(batch.data, batch.nodes)
         return logits
 
-    def foresee(self, data: Data, count: int) -> Data:
+    def precompute(self, data: Data, count: int) -> Data:
         """Return the graph with what several batches, ``count`` nodes in all, have in common.
 
         The trainer asks before batches that need no way back; by default they share nothing.

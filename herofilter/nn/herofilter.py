@@ -11,18 +11,18 @@ from torch_geometric.data import Data
 from herofilter.errors import GraphError
 from herofilter.nn.aggregation import Aggregation
 from herofilter.nn.classifier import Batch, NodeClassifier, select
-from herofilter.nn.folded import fold_end
 from herofilter.nn.gather import gather_chunks, gather_tokens
 from herofilter.nn.head import Head
+from herofilter.nn.inference.folded import fold_end
+from herofilter.nn.inference.hidden_table import Shared, fill_table, worth_sharing
 from herofilter.nn.labels import LabelTokens
 from herofilter.nn.mixer import MixerBlock
 from herofilter.nn.patch_batch import Part, PatchBatch, check_training, cut_parts, largest_batch
 from herofilter.nn.score_scale import ScoreScale
-from herofilter.nn.shared import Shared, fill_table, worth_sharing
 from herofilter.nn.stem import Stem
+from herofilter.parallel.threads import each
 from herofilter.patchers import Patches, RelationSummary, Slot, SpectralPatcher
 from herofilter.settings import ModelConfig
-from herofilter.threads import each
 
 _CHUNK_BYTES = 2**21
 
@@ -62,7 +62,7 @@ class HeroFilter(NodeClassifier):
     """
 
     by_rows = True
-    in_pieces = True
+    in_parallel = True
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class HeroFilter(NodeClassifier):
         return self.patcher if nodes is None else self.patcher.take(nodes)
 
     @property
-    def reads_ahead(self) -> bool:
+    def prefetches(self) -> bool:
         """True unless a learned filter scores the patches."""
         return not isinstance(self.patcher, SpectralPatcher)
 
@@ -182,13 +182,13 @@ class HeroFilter(NodeClassifier):
             needed, index = torch.unique(index, return_inverse=True)
         return PatchBatch(data, nodes, patches, needed, index, select(data.x, needed))
 
-    def foresee(self, data: Data, count: int) -> Data:
+    def precompute(self, data: Data, count: int) -> Data:
         """Return the graph with the hidden vectors of all nodes, if that saves time."""
         summariser, channels = self.summariser, self.token_channels
         width = channels * (1 if summariser is None else 1 + summariser.num_summaries)
         members = self.patcher.patch_size
         saves = self.stem is not None or summariser is not None
-        if not (self.reads_ahead and saves and worth_sharing(data.x, count, members, width)):
+        if not (self.prefetches and saves and worth_sharing(data.x, count, members, width)):
             return data
         hidden = fill_table(partial(self.hidden, data.x), int(data.x.size(0)), channels)
         summary = None if summariser is None else summariser.summarise(hidden)

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from herofilter.data import DiskFeatures
+from herofilter.memory import check_memory
 from herofilter.nn.classifier import LARGEST_BATCH, Batch
-from herofilter.nn.shared import Shared
+from herofilter.nn.inference.hidden_table import Shared
 from herofilter.patchers import Patches
-from herofilter.spectral import check_memory
 
 # what a batch without a way back may take, when features are in memory and on disk
 _BATCH_BYTES, _DISK_BATCH_BYTES = 2**29, 2**28

@@ -1,5 +1,6 @@
 """The registry of models: a name, where it comes from, and how to build it for a graph."""
 
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
@@ -73,17 +74,28 @@ def register_model(
 
 def list_models() -> list[ModelEntry]:
     """Return all registered models in the order of their names."""
+    _register_all()
     return [_MODELS[name] for name in sorted(_MODELS)]
 
 
 def find_model(name: str) -> ModelEntry:
-    """Return a registered model by name."""
+    """Return a registered model by name; the baselines are imported only if it is one of them."""
+    if name not in _MODELS:
+        _register_all()
     if name not in _MODELS:
         known = ", ".join(sorted(_MODELS))
         raise ConfigError(
             f"model must be one of {known} (got {name!r}){did_you_mean(name, _MODELS)}"
         )
     return _MODELS[name]
+
+
+def _register_all() -> None:
+    # models register themselves when their modules are imported; only this names rooms to the right
+    importlib.import_module("herofilter.nn.build")
+    baselines = importlib.import_module("herofilter.baselines")
+    for model in baselines.__all__:
+        getattr(baselines, model)
 
 
 def num_classes(data: Data) -> int:

@@ -5,12 +5,12 @@ import math
 import torch
 from torch import Tensor, nn
 
-from herofilter.kernels.vectors import LANES
 from herofilter.nn.classifier import select
 from herofilter.nn.dropout import Dropout
 from herofilter.nn.embedding import NodeEmbedding
 from herofilter.nn.sparse import sparse_product
 from herofilter.spectral.sparse import fits_loops
+from herofilter.spectral.vectors import LANES
 
 
 class FeatureLinear(nn.Module):

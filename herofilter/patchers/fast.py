@@ -8,25 +8,25 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.errors import ConfigError, GraphError, check_choice
+from herofilter.memory import check_memory
 from herofilter.patchers.patches import EGO, Patches, Slot
-from herofilter.patchers.push_table import uses_table
+from herofilter.patchers.ppr.push_table import uses_table
+from herofilter.patchers.ppr.series import BLOCK_BYTES, num_steps
 from herofilter.patchers.relations import (
     Found,
     PushRelation,
     Relation,
     SeriesRelation,
-    TwoStepRelation,
+    TwoHopRelation,
 )
 from herofilter.patchers.row_filling import Progress
-from herofilter.patchers.series import BLOCK_BYTES, num_steps
 from herofilter.settings import check_relations
-from herofilter.spectral.adjacency import DIRECTED_RULES, adjacency, normalise
-from herofilter.spectral.memory import check_memory
+from herofilter.spectral.adjacency import DIRECTED_RULES, adjacency_matrix, normalise
 
 METHODS = ("auto", "series", "push")
 EGO_RULES = ("first", "ranked")
 BACKWARDS = ("in", "cocitation")
-TWO_STEPS = ("coreference", "cocitation")
+TWO_HOP = ("coreference", "cocitation")
 SERIES_WORK = 3e9
 
 
@@ -126,7 +126,7 @@ class FastPatcher:
             f"patches of {n} nodes",
             "use a smaller patch_size",
         )
-        matrix = adjacency(
+        matrix = adjacency_matrix(
             data.edge_index,
             n,
             data.edge_weight,
@@ -141,9 +141,9 @@ class FastPatcher:
         ego_first = self.ego == "first"
         if relation in BACKWARDS:
             matrix = sp.csr_array(matrix.T)
-        if relation in TWO_STEPS:
+        if relation in TWO_HOP:
             limit = self.hub_limit or int(min(1 / self.tolerance, 2**62))
-            return TwoStepRelation(normalise(matrix), limit, ego_first)
+            return TwoHopRelation(normalise(matrix), limit, ego_first)
         settings = (self.c, self.tolerance, ego_first)
         if self._uses_series(matrix.shape[0], matrix.nnz):
             return SeriesRelation(normalise(matrix), *settings)

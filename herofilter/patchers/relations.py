@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from herofilter.patchers.push import PushRule, PushSpace, push_rows, workspace
-from herofilter.patchers.push_graph import places, rescale
-from herofilter.patchers.push_table import TablePush, degrees_of_ends, uses_table
+from herofilter.patchers.ppr.push import PushRule, PushSpace, push_rows, workspace
+from herofilter.patchers.ppr.push_graph import places, rescale
+from herofilter.patchers.ppr.push_table import TablePush, degrees_of_ends, uses_table
+from herofilter.patchers.ppr.series import series_top
 from herofilter.patchers.row_filling import Progress, fill_rows
-from herofilter.patchers.series import series_top
-from herofilter.patchers.two_steps import TwoSteps
+from herofilter.patchers.two_hop import TwoHop
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ class PushRelation(Relation):
         return Found(index[back], score[back], asked, int(edges.sum()))
 
 
-class TwoStepRelation(Relation):
+class TwoHopRelation(Relation):
     r"""Entries of :math:`\mathbf{N}\mathbf{N}^\top`: nodes that share neighbours.
 
     Args:
@@ -126,7 +126,7 @@ class TwoStepRelation(Relation):
     """
 
     def __init__(self, matrix: sp.csr_array, hub_limit: int, ego_first: bool) -> None:
-        self.steps, self.ego_first = TwoSteps(matrix, hub_limit), ego_first
+        self.steps, self.ego_first = TwoHop(matrix, hub_limit), ego_first
 
     def top(self, nodes: np.ndarray, patch_size: int, progress: Progress | None = None) -> Found:
         return Found(*self.steps.top(nodes, patch_size, self.ego_first, progress))

@@ -11,13 +11,13 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.data.structure import is_directed
-from herofilter.kernels import WALKS, add_walks, layer_columns
-from herofilter.patchers.fast import BACKWARDS, TWO_STEPS, FastPatcher
+from herofilter.parallel.threads import each, in_parallel
+from herofilter.patchers.equivalent_nodes import find_equivalent_nodes, merge_equivalent_nodes
+from herofilter.patchers.fast import BACKWARDS, TWO_HOP, FastPatcher
 from herofilter.patchers.products import csr_of, product
-from herofilter.patchers.twins import find_twins, merge_twins
 from herofilter.spectral.adjacency import normalised_adjacency
 from herofilter.spectral.sparse import arrays_of, fits_loops
-from herofilter.threads import each, in_pieces
+from herofilter.spectral.sparse_rows import WALKS, add_walks, layer_columns
 
 SERIES_STEPS = 4
 # steps along edges, each forwards (False) or backwards
@@ -58,8 +58,8 @@ class RelationSummary:
         matrices = matrix, sp.csr_array(matrix.T)
         self.forwards, self.backwards = (csr_of(one) for one in matrices)
         # nodes with the same edges hear the same: one row for all of them
-        twins = find_twins(arrays_of(self.forwards), arrays_of(self.backwards))
-        ahead, back = (arrays_of(csr_of(merge_twins(one, twins))) for one in matrices)
+        twins = find_equivalent_nodes(arrays_of(self.forwards), arrays_of(self.backwards))
+        ahead, back = (arrays_of(csr_of(merge_equivalent_nodes(one, twins))) for one in matrices)
         self.merged, self.twins = (ahead, back), twins
         self.plan = _plan([self._terms(relation) for relation in self.relations])
 
@@ -109,14 +109,14 @@ class RelationSummary:
             add_walks(*self.merged, *self.twins, *self.plan, dense, first, out)
 
         # columns don't depend on one another, and few of them stay in a cache
-        with in_pieces():
+        with in_parallel():
             each(work, range(0, dense.shape[1], WALKS))
         return stacked
 
     def _terms(self, relation: str) -> tuple[list[tuple[Walk, float]], float]:
         """Return the walks that a relation adds up with their factors, and a factor of all."""
         backwards = self.directed and relation in BACKWARDS
-        if relation in TWO_STEPS:
+        if relation in TWO_HOP:
             # N·Nᵀ goes back along edges first, Nᵀ·N forwards
             return [((self.directed and not backwards, backwards), 1.0)], 1.0
         terms = [((backwards,) * (k + 1), self.c**k) for k in range(SERIES_STEPS)]

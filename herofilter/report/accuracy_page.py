@@ -10,7 +10,7 @@ Entry = dict[str, Any]
 
 
 def results_page(result: dict[str, Any]) -> str:
-    """Return the page for what :func:`~herofilter.experiments.accuracy.run_accuracy` gave."""
+    """Return the page for what :func:`~herofilter.reproduce.accuracy.run_accuracy` gave."""
     blocks = [
         "# Results",
         f"This page is written by `{result['command']}`, together with `accuracy.json`, which has "

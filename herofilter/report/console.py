@@ -9,13 +9,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from herofilter.analysis import DataCard
 from herofilter.data import DatasetInfo
+from herofilter.measures import DataCard
+from herofilter.memory import format_bytes
 from herofilter.nn.registry import ModelEntry
-from herofilter.spectral import format_bytes
 from herofilter.training import Epoch, Score
-from herofilter.training.portfolio import Member
-from herofilter.training.search import TuneProgress
+from herofilter.training.search.portfolio import Member
+from herofilter.training.search.session import TuneProgress
 
 
 @contextmanager

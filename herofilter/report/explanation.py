@@ -4,12 +4,12 @@ from typing import Any
 
 from rich.table import Table
 
-from herofilter.analysis import explain_node
-from herofilter.analysis.explain import Explanation, TokenShare
-from herofilter.data import OwnGraph
-from herofilter.data.grow import read_grown
-from herofilter.data.tables import TableSource
-from herofilter.training.model_folder import SavedModel
+from herofilter.data import TableGraph
+from herofilter.data.tables.extend_graph import read_extended
+from herofilter.data.tables.read_table import TableSource
+from herofilter.predict import explain_node
+from herofilter.predict.explain import Explanation, TokenShare
+from herofilter.training.artifacts.model_folder import SavedModel
 
 
 def explain_saved(
@@ -31,7 +31,7 @@ def explain_saved(
         ``label``, ``change`` and ``share``), ``response`` of the learned filters or None, and
         ``said``, the sentences that sum it up.
     """
-    own, _ = read_grown(saved.training_graph(), edges, nodes)
+    own, _ = read_extended(saved.training_graph(), edges, nodes)
     found = explain_node(saved.network(own.data), own.data, own.position(node), saved.temperature)
     tokens = [_token(token, own, saved.classes) for token in found.tokens]
     name = saved.classes[found.predicted]
@@ -60,7 +60,7 @@ def explanation_table(found: dict[str, Any], top: int = 10) -> Table:
 
 
 def _token(
-    token: TokenShare, own: OwnGraph, classes: tuple[str | int | bool, ...]
+    token: TokenShare, own: TableGraph, classes: tuple[str | int | bool, ...]
 ) -> dict[str, Any]:
     return {
         "slot": token.slot,

@@ -53,7 +53,7 @@ class Comparison(NamedTuple):
 
 
 def filters_page(result: dict[str, Any]) -> str:
-    """Return the page for what :func:`~herofilter.experiments.filters.run_filters` gave."""
+    """Return the page for what :func:`~herofilter.reproduce.filters.run_filters` gave."""
     blocks = [
         "# Does the learned filter earn its place?",
         f"This page is written by `{result['command']}`, together with `filters.json`, which has "

@@ -40,7 +40,7 @@ Entry = dict[str, Any]
 
 
 def table_page(result: Entry) -> str:
-    """Return the page for what :func:`~herofilter.experiments.tables.run_table` gave."""
+    """Return the page for what :func:`~herofilter.reproduce.tables.run_table` gave."""
     blocks = [
         f"# {TITLES[result['table']]}",
         f"This page is written by `{result['command']}`, together with a JSON and a CSV file of "

@@ -9,7 +9,7 @@ from herofilter.errors import GraphError, check_choice
 DIRECTED_RULES = ("symmetrise", "keep")
 
 
-def adjacency(
+def adjacency_matrix(
     edge_index: Tensor,
     num_nodes: int,
     edge_weight: Tensor | None = None,
@@ -63,7 +63,7 @@ def normalised_adjacency(
     self_loops: bool = True,
     directed: str = "symmetrise",
 ) -> sp.csr_array:
-    r"""Return :math:`\tilde{\mathbf{A}}`: :func:`adjacency`, then :func:`normalise`.
+    r"""Return :math:`\tilde{\mathbf{A}}`: :func:`adjacency_matrix`, then :func:`normalise`.
 
     Example:
         >>> import torch
@@ -71,7 +71,9 @@ def normalised_adjacency(
         [[0.5, 0.5], [0.5, 0.5]]
     """
     return normalise(
-        adjacency(edge_index, num_nodes, edge_weight, self_loops=self_loops, directed=directed)
+        adjacency_matrix(
+            edge_index, num_nodes, edge_weight, self_loops=self_loops, directed=directed
+        )
     )
 
 

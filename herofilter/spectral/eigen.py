@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from herofilter.errors import ConfigError, GraphError
-from herofilter.spectral.memory import check_memory, format_bytes, free_memory
+from herofilter.memory import check_memory, format_bytes, free_memory
+from herofilter.parallel.threads import one_thread
 from herofilter.spectral.subspace import TOLERANCE, Extremes, guard_vectors, largest_eigenpairs
-from herofilter.threads import one_thread
 
 _SMALL = 1500
 ROUNDING = 1e-6

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from herofilter.errors import GraphError
+from herofilter.parallel.threads import one_thread
 from herofilter.spectral.eigen import (
     ROUNDING,
     check_room,
@@ -19,7 +20,6 @@ from herofilter.spectral.eigen import (
     largest_or_all,
     num_kept,
 )
-from herofilter.threads import one_thread
 
 _NULL = 1e-6
 

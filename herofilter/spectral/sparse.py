@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from herofilter.kernels import multiply_rows
-from herofilter.kernels.vectors import LANES
-from herofilter.threads import each, in_pieces
+from herofilter.parallel.threads import each, in_parallel
+from herofilter.spectral.sparse_rows import multiply_rows
+from herofilter.spectral.vectors import LANES
 
 # a product with more steps than this is worth several threads
 _WORTH = 2**22
@@ -44,7 +44,7 @@ def multiply_sparse(matrix: Tensor, dense: Tensor) -> Tensor:
 
     count = _PIECES if value.size * rows.shape[1] > _WORTH else 1
     cuts = [number * len(target) // count for number in range(count + 1)]
-    with in_pieces(count > 1):
+    with in_parallel(count > 1):
         each(work, itertools.pairwise(cuts))
     return out
 

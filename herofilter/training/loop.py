@@ -16,15 +16,14 @@ from herofilter.errors import RunError
 from herofilter.nn.classifier import Batch, NodeClassifier
 from herofilter.nn.dropout import set_generator
 from herofilter.nn.embedding import set_row_gradients
+from herofilter.parallel.threads import is_small, one_thread
 from herofilter.settings import TrainConfig
-from herofilter.threads import is_small, one_thread
-from herofilter.training.ahead import logit_chunks, read_ahead
-from herofilter.training.checkpoint import Checkpoint
+from herofilter.training.artifacts.checkpoint import Checkpoint
 from herofilter.training.metrics import Score, class_weights, full_score, score
 from herofilter.training.optimizers import make_optimizers
+from herofilter.training.prefetch import logit_chunks, prefetch_batches
 from herofilter.training.prepare import prepare_features
-from herofilter.training.progress import Epoch as Epoch
-from herofilter.training.progress import Progress
+from herofilter.training.progress import Epoch as Epoch, Progress
 from herofilter.training.seeding import seeded
 from herofilter.training.stopping import EarlyStopping
 
@@ -148,7 +147,7 @@ def stream_logits(
     with closing(logit_chunks(model, prepared, nodes, EVAL_BATCH)) as chunks:
         while True:
             # not around the yield: the caller has threads of his own
-            with one_thread(small or model.in_pieces, pieces=True):
+            with one_thread(small or model.in_parallel, pieces=True):
                 logits = next(chunks, None)
             if logits is None:
                 return
@@ -161,7 +160,7 @@ def evaluate(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:
 
 
 def _logits(model: NodeClassifier, data: Data, nodes: Tensor) -> Tensor:
-    with one_thread(model.in_pieces, pieces=True):
+    with one_thread(model.in_parallel, pieces=True):
         return torch.cat(list(logit_chunks(model, data, nodes, EVAL_BATCH)))
 
 
@@ -185,7 +184,7 @@ def _epochs(
             model.refresh()
         model.train()
         parts = progress.batches(train_nodes, batch_size)
-        with closing(read_ahead(model, data, parts)) as batches:
+        with closing(prefetch_batches(model, data, parts)) as batches:
             for batch, nodes in zip(batches, parts, strict=True):
                 loss = _step(model, batch, data.y, train_nodes, config, progress.optimizers)
                 progress.end_step(loss * nodes.numel())

@@ -18,8 +18,8 @@ from herofilter.data import (
     with_features,
 )
 from herofilter.data.features import SPARSE_BELOW
+from herofilter.memory import check_memory
 from herofilter.nn import find_model
-from herofilter.spectral import check_memory
 
 # features on disk that take no more than this are read as a whole
 IN_MEMORY_BYTES = 2**26

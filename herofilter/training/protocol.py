@@ -18,12 +18,12 @@ from herofilter.config import Config
 from herofilter.data import select_split
 from herofilter.errors import ConfigError
 from herofilter.nn import NodeClassifier, find_model
-from herofilter.training.checkpoint import EVERY, Checkpoint
+from herofilter.parallel.processes import run_jobs
+from herofilter.training.artifacts.checkpoint import EVERY, Checkpoint
+from herofilter.training.artifacts.run_folder import RunFolder
 from herofilter.training.loop import Epoch, TrainResult, train
 from herofilter.training.prepare import prepare
-from herofilter.training.run_folder import RunFolder
 from herofilter.training.seeding import seeded
-from herofilter.workers import run_jobs
 
 WORTH_A_PROCESS = 1000
 MORE_MEASURES = ("balanced_accuracy", "macro_f1", "auc", "calibration_error")
@@ -189,7 +189,7 @@ def _outcomes(
 ) -> Generator[Outcome, None, None]:
     by_split = {job.split: job for job in jobs}
     if workers > 1:
-        for split, metrics, history, arrays in run_jobs(_run_afar, jobs, workers):
+        for split, metrics, history, arrays in run_jobs(_run_in_process, jobs, workers):
             state = {key: torch.from_numpy(array) for key, array in arrays.items()}
             yield by_split[split], metrics, history, state
         return
@@ -211,7 +211,7 @@ def _run_job(
     return job.split, metrics, history, network.state_dict()
 
 
-def _run_afar(
+def _run_in_process(
     job: Job,
 ) -> tuple[int, dict[str, Any], list[dict[str, Any]], dict[str, np.ndarray]]:
     # plain arrays: a tensor's shared memory would vanish with the worker

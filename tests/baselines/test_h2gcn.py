@@ -96,7 +96,7 @@ def test_dense_only_where_pairs_are_many() -> None:
 
 def test_pairs_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     model, data = build("h2gcn", csbm(num_nodes=200, average_degree=3, seed=0))
-    monkeypatch.setattr("herofilter.spectral.memory.free_memory", lambda: 2000)
+    monkeypatch.setattr("herofilter.memory.free_memory", lambda: 2000)
     pairs = sum(len(own) for own in neighbourhoods(data)[1])
     with pytest.raises(
         OutOfMemoryError,

@@ -127,7 +127,7 @@ def test_learned_vectors_are_spread() -> None:
 
 
 def test_memory_is_asked_for_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("herofilter.spectral.memory.free_memory", lambda: 1024)
+    monkeypatch.setattr("herofilter.memory.free_memory", lambda: 1024)
     with pytest.raises(
         OutOfMemoryError,
         match=r"^5 tokens of 10 nodes needs 1.6 KiB \(1 KiB are free\); use fewer hops$",

@@ -12,7 +12,7 @@ from herofilter.baselines.vcr_graphormer import VCRGraphormer
 from herofilter.data import csbm
 from herofilter.errors import ConfigError
 from herofilter.patchers import FastPatcher
-from herofilter.training.weights import load_weights, weights_of
+from herofilter.training.artifacts.weights import load_weights, weights_of
 from tests.awkward import AWKWARD
 from tests.baselines.built import build
 

@@ -8,13 +8,13 @@ import scipy.sparse as sp
 
 from benchmarks.exact import exact_truth, filled_share, top_members
 from herofilter.data import csbm
-from herofilter.spectral.adjacency import adjacency
+from herofilter.spectral.adjacency import adjacency_matrix
 
 
 @pytest.fixture(scope="module")
 def matrix() -> sp.csr_array:
     data = csbm(num_nodes=70, num_classes=3, average_degree=4, seed=1)
-    return adjacency(data.edge_index, 70)
+    return adjacency_matrix(data.edge_index, 70)
 
 
 def test_scores_are_those_of_a_dense_solve(matrix: sp.csr_array) -> None:

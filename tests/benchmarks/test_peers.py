@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from benchmarks import peers
 from benchmarks.peers import PACKAGES, PEERS, TOLERANCES, Peer, missing_peers
 from herofilter.data import csbm
-from herofilter.spectral.adjacency import adjacency
+from herofilter.spectral.adjacency import adjacency_matrix
 
 N = 40
 SOURCES = np.array([7, 0, 31])
@@ -17,7 +17,7 @@ SOURCES = np.array([7, 0, 31])
 
 def graph(loops: bool) -> sp.csr_array:
     data = csbm(num_nodes=N, num_classes=3, average_degree=3, power_law=2.5, seed=2)
-    return adjacency(data.edge_index, N, self_loops=loops)
+    return adjacency_matrix(data.edge_index, N, self_loops=loops)
 
 
 @pytest.mark.parametrize("c", [0.5, 0.8])

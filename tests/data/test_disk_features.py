@@ -7,8 +7,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from herofilter.data import DiskFeatures, load_graph_folder, row_normalise, save_graph_folder
-from herofilter.data import disk_features as module
+from herofilter.data import (
+    DiskFeatures,
+    disk_features as module,
+    load_graph_folder,
+    row_normalise,
+    save_graph_folder,
+)
 from herofilter.data.features import to_sparse
 from herofilter.errors import GraphError
 from tests.awkward import plain

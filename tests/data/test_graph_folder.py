@@ -12,13 +12,13 @@ from herofilter.data import (
     check_graph,
     csbm,
     density,
+    graph_folder as module,
     load_dataset,
     load_graph_folder,
     save_graph_folder,
     to_sparse,
     verify_graph_folder,
 )
-from herofilter.data import graph_folder as module
 from herofilter.errors import DatasetError, GraphError, HeroFilterError
 from herofilter.files import DamagedFileError
 

@@ -1,7 +1,6 @@
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from herofilter.data import csbm, num_splits, random_splits, select_split
 from herofilter.errors import ConfigError, GraphError

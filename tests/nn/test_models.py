@@ -198,7 +198,7 @@ def test_gcn_notices_edges_that_have_changed() -> None:
 
 def test_raw_features_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     model, data = build("herofilter", AWKWARD["plain"](), paper_config().replace(patch_size=4))
-    monkeypatch.setattr("herofilter.spectral.memory.free_memory", lambda: 1000)
+    monkeypatch.setattr("herofilter.memory.free_memory", lambda: 1000)
     with pytest.raises(
         OutOfMemoryError, match="set batch_size, a smaller patch_size, or stem=true"
     ):

@@ -1,14 +1,13 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from torch_geometric.data import Data
 
 from herofilter.errors import ConfigError, GraphError, OutOfMemoryError
-from herofilter.patchers import series
 from herofilter.patchers.fast import FastPatcher
 from herofilter.patchers.patches import Slot
+from herofilter.patchers.ppr import series
 from herofilter.patchers.relations import PushRelation, SeriesRelation
 from herofilter.spectral.adjacency import normalised_adjacency
 

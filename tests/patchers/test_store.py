@@ -17,7 +17,7 @@ from herofilter.data import csbm
 from herofilter.errors import CacheWarning, RunError
 from herofilter.files import DamagedFileError
 from herofilter.nn import build
-from herofilter.patchers import FastPatcher, PatchStore, storing, write_patches
+from herofilter.patchers import FastPatcher, PatchStore, store_writer as storing, write_patches
 from tests.awkward import AWKWARD
 
 PATCHER = FastPatcher(5, directed="keep", relations=("out", "cocitation"))

@@ -7,11 +7,13 @@ from rich.console import Console, RenderableType
 from rich.progress import Progress
 from torch_geometric.data import Data
 
-from herofilter.analysis import data_card
 from herofilter.config import Config
 from herofilter.data import list_datasets
+from herofilter.measures import data_card
+from herofilter.memory import format_bytes
 from herofilter.nn import list_models
 from herofilter.nn.registry import ModelEntry
+from herofilter.patchers import patcher_memory
 from herofilter.report.console import (
     TrainProgress,
     card_table,
@@ -23,9 +25,8 @@ from herofilter.report.console import (
     train_progress,
     train_table,
 )
-from herofilter.spectral import format_bytes
 from herofilter.training import Epoch, Score
-from herofilter.training.portfolio import Member
+from herofilter.training.search.portfolio import Member
 from tests.awkward import directed, no_features, plain
 from tests.report.results import demo_result
 
@@ -131,7 +132,8 @@ def test_card_table(make: Callable[[], Data]) -> None:
 
 
 def test_card_table_shows_memory_for_people() -> None:
-    card = data_card(plain(), "mine")
+    card = data_card(plain(), "mine", patcher_memory(plain()))
+    assert len(card.memory) == 2
     text = text_of(card_table(card))
     for need in card.memory:
         assert f"needed: {format_bytes(need.needed)}" in text

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from herofilter.experiments.ranks import add_ranks
 from herofilter.report.table_page import console_table, ours, paper, table_csv, table_page
+from herofilter.reproduce.ranks import add_ranks
 
 
 def cell(mean: float, paper_mean: float | None, **more: Any) -> dict[str, Any]:

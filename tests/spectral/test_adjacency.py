@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from herofilter.errors import ConfigError, GraphError
-from herofilter.spectral import adjacency, normalised_adjacency
+from herofilter.spectral import adjacency_matrix, normalised_adjacency
 from tests.spectral.graphs import EdgeList, edge_lists
 
 
@@ -57,15 +56,15 @@ def test_eigenvalues_lie_within_one(graph, self_loops):
 
 def test_unweighted_duplicates_count_once_and_weighted_ones_add_up():
     edges = torch.tensor([[0, 0], [1, 1]])
-    assert adjacency(edges, 2, self_loops=False)[0, 1] == 1
-    assert adjacency(edges, 2, torch.tensor([2.0, 3.0]), self_loops=False)[0, 1] == 5
+    assert adjacency_matrix(edges, 2, self_loops=False)[0, 1] == 1
+    assert adjacency_matrix(edges, 2, torch.tensor([2.0, 3.0]), self_loops=False)[0, 1] == 5
 
 
 def test_negative_weights_are_refused():
     with pytest.raises(GraphError, match=r"finite and not negative \(got -1 to -1\)"):
-        adjacency(torch.tensor([[0], [1]]), 2, torch.tensor([-1.0]))
+        adjacency_matrix(torch.tensor([[0], [1]]), 2, torch.tensor([-1.0]))
 
 
 def test_unknown_directed_rule_names_the_closest():
     with pytest.raises(ConfigError, match="did you mean 'symmetrise'"):
-        adjacency(torch.tensor([[0], [1]]), 2, directed="symmetrize")
+        adjacency_matrix(torch.tensor([[0], [1]]), 2, directed="symmetrize")

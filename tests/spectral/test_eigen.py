@@ -6,8 +6,9 @@ import scipy.sparse as sp
 import torch
 from hypothesis import given, settings
 
+from herofilter import memory
 from herofilter.errors import ConfigError, GraphError, OutOfMemoryError
-from herofilter.spectral import eigen, eigen_decompose, eigen_memory, memory, normalised_adjacency
+from herofilter.spectral import eigen, eigen_decompose, eigen_memory, normalised_adjacency
 from herofilter.spectral.subspace import Extremes, largest_eigenpairs
 from tests.spectral.graphs import edge_lists, random_matrix
 

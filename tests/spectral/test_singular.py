@@ -4,13 +4,13 @@ import scipy.sparse as sp
 import torch
 from hypothesis import given, settings
 
+from herofilter import memory
 from herofilter.errors import CacheWarning, ConfigError, GraphError, OutOfMemoryError
 from herofilter.files import save_tensors
 from herofilter.spectral import (
     cache,
     cached_singular_basis,
     eigen,
-    memory,
     normalised_adjacency,
     singular_decompose,
 )

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from herofilter.parallel.threads import one_thread
 from herofilter.spectral import sparse
 from herofilter.spectral.sparse import multiply_sparse
-from herofilter.threads import one_thread
 
 
 def draw(rows: int, columns: int, width: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -14,10 +14,10 @@ from herofilter.errors import GraphError
 from herofilter.nn import find_model, list_models
 from herofilter.settings import BaselineConfig
 from herofilter.training import prepare, seeded, train
-from herofilter.training.draws import DefaultDraw
-from herofilter.training.fit_once import fit_once, with_validation
-from herofilter.training.model_folder import SavedModel
-from herofilter.training.search_space import make_space
+from herofilter.training.artifacts.model_folder import SavedModel
+from herofilter.training.fit_model import fit_model, with_validation
+from herofilter.training.search.space import make_space
+from herofilter.training.search.suggest import DefaultSuggester
 
 MODELS = [entry.name for entry in list_models()]
 QUICK = Config().replace(patch_size=4, hidden_channels=16, epochs=3)
@@ -62,7 +62,7 @@ def test_every_option_matters(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_search_draws_the_options_of_the_model(name: str) -> None:
-    draw = DefaultDraw()
+    draw = DefaultSuggester()
     make_space("wide", name, graph()).draw(draw)
     assert set(find_model(name).options) <= set(draw.taken)
 
@@ -70,7 +70,7 @@ def test_a_search_draws_the_options_of_the_model(name: str) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_saved_and_loaded_it_says_the_same(name: str, tmp_path: Path) -> None:
     data = with_validation(graph(), 0.3)
-    fit = fit_once(data, ("a", "b", "c"), name, QUICK)
+    fit = fit_model(data, ("a", "b", "c"), name, QUICK)
     before = fit.saved.predict_proba(data)
     fit.saved.save(tmp_path / "model")
     again = SavedModel.load(tmp_path / "model")
@@ -81,7 +81,7 @@ def test_saved_and_loaded_it_says_the_same(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_another_graph_is_predicted_or_refused(name: str) -> None:
     data = with_validation(graph(), 0.3)
-    saved = fit_once(data, ("a", "b", "c"), name, QUICK).saved
+    saved = fit_model(data, ("a", "b", "c"), name, QUICK).saved
     other = graph(60, seed=4)
     del other.y
     if name in ONE_GRAPH:

@@ -17,8 +17,9 @@ from herofilter.config import Config
 from herofilter.data import csbm
 from herofilter.errors import RunError
 from herofilter.files import load_tensors
-from herofilter.training import Epoch, run_folder, train_splits
-from herofilter.training.checkpoint import CheckpointWarning
+from herofilter.training import Epoch, train_splits
+from herofilter.training.artifacts import run_folder
+from herofilter.training.artifacts.checkpoint import CheckpointWarning
 from tests.training.graphs import SMALL, graph
 
 TINY = SMALL.replace(patcher="fast", summary=False, hidden_channels=4, epochs=12, batch_size=12)

@@ -196,7 +196,7 @@ def test_repeats_are_the_same_to_the_bit(
     threads: int, batch_size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # or a graph as small as this one would get one thread only
-    monkeypatch.setattr("herofilter.threads.SMALL", 0)
+    monkeypatch.setattr("herofilter.parallel.threads.SMALL", 0)
     before = torch.get_num_threads()
     data = one_split()
     config = TrainConfig(epochs=4, refresh_every=2, batch_size=batch_size)
@@ -244,7 +244,7 @@ def test_the_graph_is_left_alone() -> None:
 def test_a_small_graph_gets_one_thread(
     small: int, inside: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("herofilter.threads.SMALL", small)
+    monkeypatch.setattr("herofilter.parallel.threads.SMALL", small)
     before, seen = torch.get_num_threads(), []
     try:
         torch.set_num_threads(2)

@@ -20,11 +20,11 @@ from herofilter.data import (
 from herofilter.errors import OutOfMemoryError
 from herofilter.nn import HeroFilter, find_model, patch_batch
 from herofilter.patchers import FastPatcher
+from herofilter.predict.tables import write_node_predictions
 from herofilter.settings import TrainConfig
 from herofilter.training import predict_logits, prepare, prepare_features, seeded, train
-from herofilter.training.fit_once import fit_once
-from herofilter.training.model_folder import SavedModel
-from herofilter.training.predicting import write_node_predictions
+from herofilter.training.artifacts.model_folder import SavedModel
+from herofilter.training.fit_model import fit_model
 
 # a function of the same name hides the module
 PREPARING = sys.modules["herofilter.training.prepare"]
@@ -96,7 +96,7 @@ def test_a_model_of_whole_features_gets_them_in_memory(
     found = trained(other, "gcn", config)
     assert found[0] == expected[0]
     assert torch.equal(found[1], expected[1])
-    monkeypatch.setattr("herofilter.spectral.memory.free_memory", lambda: 1000)
+    monkeypatch.setattr("herofilter.memory.free_memory", lambda: 1000)
     with pytest.raises(OutOfMemoryError) as caught:
         prepare(other, config, "gcn")
     assert str(caught.value) == (
@@ -122,7 +122,7 @@ def test_a_saved_model_keeps_the_graph_it_was_trained_on(
     monkeypatch.setattr(PREPARING, "IN_MEMORY_BYTES", 0)
     for name, sparse in (("dense", False), ("sparse", True)):
         other = folder_of(graph(sparse), tmp_path / name)
-        fit = fit_once(other, ("a", "b", "c"), "herofilter", QUICK)
+        fit = fit_model(other, ("a", "b", "c"), "herofilter", QUICK)
         fit.saved.save(tmp_path / f"{name}-model")
         again = SavedModel.load(tmp_path / f"{name}-model")
         found = again.predict_proba(again.training_graph().data)
@@ -179,7 +179,7 @@ from herofilter.nn import patch_batch
 from herofilter.patchers import Patches
 from herofilter.settings import ModelConfig, TrainConfig
 from herofilter.training import train
-from herofilter.training.predicting import write_node_predictions
+from herofilter.predict.tables import write_node_predictions
 
 def graph(n, folder):
     y = torch.arange(n) % 3

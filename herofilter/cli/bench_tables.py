@@ -1,0 +1,109 @@
+"""The commands bench homophilic and bench heterophilic."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from herofilter.cli.common import Json, bench, parse_splits, print_json
+
+TABLE_WIDTH = 120
+
+Graphs = Annotated[
+    str | None, typer.Option(help="Names such as texas,cora; by default all of the table.")
+]
+Models = Annotated[
+    str | None, typer.Option(help="Rows such as gcn,gprgnn,herofilter; by default all.")
+]
+Splits = Annotated[str, typer.Option(help="all, or numbers such as 0,1,2.")]
+Trials = Annotated[int, typer.Option(help="Settings tried for every model on every graph.")]
+Workers = Annotated[
+    int | None, typer.Option(help="Processes of one thread each; by default one per core.")
+]
+Out = Annotated[
+    Path, typer.Option(help="Folder of finished trainings and tables, continued if it is there.")
+]
+Finished = Annotated[
+    bool, typer.Option("--finished", help="Train nothing; sum up what is finished.")
+]
+
+
+@bench.command("homophilic", epilog="Example: herofilter bench homophilic --graphs cora")
+def bench_homophilic(
+    graphs: Graphs = None,
+    models: Models = None,
+    splits: Splits = "all",
+    trials: Trials = 6,
+    workers: Workers = None,
+    out: Out = Path("runs/tables"),
+    finished: Finished = False,
+    as_json: Json = False,
+) -> None:
+    """Make the paper's Table 1 anew: every model, one protocol, the same search for each."""
+    _run("homophilic", graphs, models, splits, trials, workers, out, finished, as_json)
+
+
+@bench.command("heterophilic", epilog="Example: herofilter bench heterophilic --graphs texas")
+def bench_heterophilic(
+    graphs: Graphs = None,
+    models: Models = None,
+    splits: Splits = "all",
+    trials: Trials = 6,
+    workers: Workers = None,
+    out: Out = Path("runs/tables"),
+    finished: Finished = False,
+    as_json: Json = False,
+) -> None:
+    """Make the paper's Table 2 anew: every model, one protocol, the same search for each."""
+    _run("heterophilic", graphs, models, splits, trials, workers, out, finished, as_json)
+
+
+def _run(
+    table: str,
+    graphs: str | None,
+    models: str | None,
+    splits: str,
+    trials: int,
+    workers: int | None,
+    out: Path,
+    finished: bool,
+    as_json: bool,
+) -> None:
+    from herofilter.files import write_json, write_text
+    from herofilter.report.console import progress_bar
+    from herofilter.report.table_page import console_table, table_csv, table_page
+    from herofilter.reproduce.tables import run_table
+
+    chosen = None if splits == "all" else parse_splits(splits, 10)
+    with progress_bar() as progress:
+        task = progress.add_task(table, total=1)
+
+        def on_step(done: int, total: int, what: str) -> None:
+            progress.update(task, completed=done, total=total, description=what)
+
+        result = run_table(
+            table,
+            None if graphs is None else graphs.split(","),
+            None if models is None else models.split(","),
+            chosen,
+            trials,
+            out,
+            os.cpu_count() or 1 if workers is None else workers,
+            on_step,
+            finished,
+        )
+    write_json(out / f"{table}.json", result)
+    write_text(out / f"{table}.csv", table_csv(result))
+    write_text(out / f"{table}.md", table_page(result))
+    if as_json:
+        print_json(result)
+        return
+    console = Console(width=max(TABLE_WIDTH, Console().width))
+    console.print(console_table(result))
+    console.print(
+        f"written to {out / table}.md, .csv and .json; trainings in {out / 'trainings.jsonl'}",
+        highlight=False,
+        soft_wrap=True,
+    )

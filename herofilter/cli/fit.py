@@ -1,0 +1,179 @@
+"""The commands for a graph of one's own: fit, predict, explain, export."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from herofilter.cli.common import Json, app, print_json
+
+Edges = Annotated[
+    Path | None, typer.Option(help="Table of edges: CSV, TSV or Parquet, also .gz and .zst.")
+]
+Nodes = Annotated[Path | None, typer.Option(help="Table of nodes, one row each.")]
+ModelFolder = Annotated[Path, typer.Argument(help="A folder that fit has written.")]
+
+
+@app.command(
+    epilog="Example: herofilter fit --edges edges.csv --nodes nodes.csv --label topic --out model"
+)
+def fit(
+    edges: Annotated[
+        Path, typer.Option(help="Table of edges: CSV, TSV or Parquet, also .gz and .zst.")
+    ],
+    label: Annotated[str, typer.Option(help="Column of the nodes that is to be predicted.")],
+    nodes: Annotated[Path, typer.Option(help="Table of nodes, one row each.")],
+    out: Annotated[Path, typer.Option(help="Folder to write the model into.")] = Path("model"),
+    budget: Annotated[str, typer.Option(help="Time to search and train: 90s, 5m, 1h.")] = "5m",
+    model: Annotated[
+        str, typer.Option(help="What to keep: herofilter, gcn, mlp, or auto, the best of them.")
+    ] = "auto",
+    trials: Annotated[
+        int | None, typer.Option(help="Settings to try at most per model; 1 takes the usual ones.")
+    ] = None,
+    id_column: Annotated[str, typer.Option("--id", help="Column of the nodes' ids.")] = "id",
+    source: Annotated[str, typer.Option(help="Column where an edge starts.")] = "source",
+    target: Annotated[str, typer.Option(help="Column where an edge ends.")] = "target",
+    weight: Annotated[str | None, typer.Option(help="Column of the edges' weights.")] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Column that says train, val or test of each node.")
+    ] = None,
+    features: Annotated[
+        str | None, typer.Option(help="Columns to learn from, such as age,country; all by default.")
+    ] = None,
+    undirected: Annotated[
+        bool, typer.Option("--undirected", help="The direction of edges means nothing.")
+    ] = False,
+    class_weights: Annotated[
+        bool, typer.Option("--class-weights", help="Count rare classes as much as common ones.")
+    ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting that isn't searched: key=value. May be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the split, the search and training.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Learn from a table of edges and a table of nodes; write a model and predictions."""
+    from herofilter.data import read_graph
+    from herofilter.data.tables.predictions import write_predictions
+    from herofilter.measures import data_card
+    from herofilter.patchers import patcher_memory
+    from herofilter.predict.tables import predict_tables
+    from herofilter.report.console import card_table, fit_progress, fit_table, rows_progress
+    from herofilter.training.artifacts.model_folder import check_target
+    from herofilter.training.search.fitting import fit_graph
+    from herofilter.training.search.tuning import parse_budget
+
+    seconds = parse_budget(budget)
+    check_target(out)
+    own = read_graph(
+        edges,
+        nodes,
+        label,
+        id_column=id_column,
+        source=source,
+        target=target,
+        weight=weight,
+        split=split,
+        features=None if features is None else [name.strip() for name in features.split(",")],
+        directed=not undirected,
+    )
+    console = Console(quiet=as_json)
+    for note in own.notes:
+        console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
+    card = data_card(own.data, nodes.stem, patcher_memory(own.data))
+    console.print(card_table(card))
+    fixed = [*(settings or []), *["class_weights=true"] * class_weights]
+    with fit_progress(seconds) as show:
+        fitted = fit_graph(own, seconds, tuple(fixed), seed, show, trials, model)
+    saved = fitted.saved
+    saved.save(out)
+    predicted = predict_tables(saved)
+    with rows_progress("predicting") as on_rows:
+        write_predictions(
+            out / "predictions.csv", own.ids, saved.classes, predicted.chunks(), on_rows
+        )
+    if as_json:
+        print_json({**saved.metrics, "said": list(fitted.said), "notes": list(own.notes)})
+        return
+    console.print(fit_table(saved.metrics))
+    for line in (*fitted.said, f"written: {out} and {out / 'predictions.csv'}"):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+@app.command(
+    epilog="Example: herofilter predict model --edges new_edges.csv --nodes new_nodes.csv "
+    "--out predictions.csv"
+)
+def predict(
+    model: ModelFolder,
+    edges: Edges = None,
+    nodes: Nodes = None,
+    out: Annotated[Path, typer.Option(help="Table to write: .csv or .parquet.")] = Path(
+        "predictions.csv"
+    ),
+    id_column: Annotated[str, typer.Option("--id", help="Column of the nodes' ids.")] = "id",
+    source: Annotated[str, typer.Option(help="Column where an edge starts.")] = "source",
+    target: Annotated[str, typer.Option(help="Column where an edge ends.")] = "target",
+    weight: Annotated[str | None, typer.Option(help="Column of the edges' weights.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Predict the nodes of the training graph, of the same graph grown, or of a new one."""
+    from herofilter.data.tables.predictions import write_predictions
+    from herofilter.predict.tables import predict_tables
+    from herofilter.report.console import rows_progress
+    from herofilter.training.artifacts.model_folder import SavedModel
+
+    saved = SavedModel.load(model)
+    predicted = predict_tables(
+        saved, edges, nodes, id_column=id_column, source=source, target=target, weight=weight
+    )
+    with rows_progress("predicting") as on_rows:
+        write_predictions(out, predicted.ids, saved.classes, predicted.chunks(), on_rows)
+    result = {"out": str(out), "nodes": len(predicted.ids), "notes": list(predicted.notes)}
+    if as_json:
+        print_json(result)
+        return
+    console = Console()
+    lines = [*(f"note: {note}" for note in predicted.notes), f"{len(predicted.ids)} nodes: {out}"]
+    for line in lines:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+@app.command(epilog='Example: herofilter explain model --node "user:42"')
+def explain(
+    model: ModelFolder,
+    node: Annotated[str, typer.Option(help="The id of a node.")],
+    edges: Edges = None,
+    nodes: Nodes = None,
+    top: Annotated[int, typer.Option(help="How many tokens to show.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Tell why a node has its class: who is in its patch, and what each of them adds."""
+    from herofilter.report.explanation import explain_saved, explanation_table
+    from herofilter.training.artifacts.model_folder import SavedModel
+
+    found = explain_saved(SavedModel.load(model), node, edges, nodes)
+    if as_json:
+        print_json(found)
+        return
+    console = Console()
+    console.print(explanation_table(found, top))
+    for line in found["said"]:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+@app.command(epilog="Example: herofilter export model --onnx model.onnx")
+def export(
+    model: ModelFolder,
+    onnx: Annotated[Path, typer.Option(help="File to write.")],
+) -> None:
+    """Write a model as an ONNX file, checked against the model itself."""
+    from herofilter.nn import export_onnx
+    from herofilter.training.artifacts.model_folder import SavedModel
+
+    saved = SavedModel.load(model)
+    export_onnx(saved.training_network(), onnx, saved.temperature)
+    Console().print(f"written: {onnx}", highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,1 @@
+"""Named datasets: the registry, where files lie, one reader per collection."""

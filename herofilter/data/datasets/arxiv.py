@@ -1,0 +1,130 @@
+"""The arXiv citation graph: OGB's CSV files, LINKX's years as classes, or its structure alone."""
+
+import shutil
+import socket
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.utils import index_to_mask
+
+from herofilter.data.datasets.quantiles import even_quantile_classes
+from herofilter.data.datasets.storage import TIMEOUT_SECONDS, RawFile, raw_folder, reading
+from herofilter.data.splits import random_splits
+from herofilter.errors import MissingExtraError
+
+ROOT = "ogbn-arxiv"
+LINKX_FRACTIONS = (0.50, 0.25, 0.25)
+STRUCTURE_FILE = RawFile("ogbn-arxiv-structure/arxiv.npz")
+EDGES, FEATURES, LABELS, YEARS = (
+    RawFile(f"{ROOT}/raw/{stem}.csv.gz")
+    for stem in ("edge", "node-feat", "node-label", "node_year")
+)
+PARTS = tuple(RawFile(f"{ROOT}/split/time/{part}.csv.gz") for part in ("train", "valid", "test"))
+_ARCHIVE = "https://snap.stanford.edu/ogb/data/nodeproppred/arxiv.zip"
+
+
+def read_arxiv(split: str, places: Mapping[str, Path]) -> Data:
+    """Read ogbn-arxiv with its 40 subjects; ``split`` is ``"ogb"`` or ``"random"``."""
+    data = _graph(places)
+    data.y = torch.from_numpy(_csv(places[LABELS.path], np.int64)).flatten()
+    if split == "ogb":
+        parts = [torch.from_numpy(_csv(places[part.path], np.int64)).flatten() for part in PARTS]
+        masks = [index_to_mask(part, size=data.num_nodes) for part in parts]
+    else:
+        masks = list(random_splits(data.y, 10))
+    data.train_mask, data.val_mask, data.test_mask = masks
+    return data
+
+
+def read_arxiv_year(places: Mapping[str, Path]) -> Data:
+    """Read arxiv-year: the classes are five even quantiles of the year of publication.
+
+    LINKX's five splits are used if the file that holds them is there, else five random ones; the
+    attribute ``variant`` says which.
+    """
+    data = _graph(places)
+    data.y = even_quantile_classes(_csv(places[YEARS.path], np.float64).ravel(), 5)
+    if STRUCTURE_FILE.path in places:
+        masks = _year_masks(_archive(places[STRUCTURE_FILE.path]))
+        data.variant = "LINKX's five 50/25/25 splits"
+    else:
+        masks = random_splits(data.y, 5, LINKX_FRACTIONS)
+        data.variant = "five random 50/25/25 splits, LINKX's weren't at hand"
+    data.train_mask, data.val_mask, data.test_mask = masks
+    return data
+
+
+def read_arxiv_structure(classes: str, places: Mapping[str, Path]) -> Data:
+    """Read the graph without features; ``classes`` is ``"subject"`` or ``"year"``."""
+    path = places[STRUCTURE_FILE.path]
+    arrays = _archive(path)
+    with reading(path, "the layout of arxiv.npz"):
+        data = Data(edge_index=torch.from_numpy(arrays["edge_index"]).long())
+        data.num_nodes = int(arrays["node_label"].size)
+        if classes == "year":
+            data.y = even_quantile_classes(arrays["node_year"].ravel().astype(np.float64), 5)
+            masks = _year_masks(arrays)
+        else:
+            data.y = torch.from_numpy(arrays["node_label"]).long().flatten()
+            nodes = [
+                torch.from_numpy(arrays[f"{p}_idx"]).long() for p in ("train", "valid", "test")
+            ]
+            # [n, 1]: one split
+            one, two, three = (index_to_mask(n, size=data.num_nodes).unsqueeze(1) for n in nodes)
+            masks = (one, two, three)
+    data.train_mask, data.val_mask, data.test_mask = masks
+    return data
+
+
+def download_arxiv() -> None:
+    """Download OGB's archive into the cache folder with the optional package ``ogb``."""
+    try:
+        from ogb.utils.url import download_url, extract_zip
+    except ImportError as error:
+        purpose = (
+            f"ogbn-arxiv, which is neither in HEROFILTER_DATA nor in {raw_folder()}, "
+            "must be downloaded, which"
+        )
+        raise MissingExtraError("ogb", purpose) from error
+    folder = raw_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    patience = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(TIMEOUT_SECONDS)
+    try:
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            extract_zip(download_url(_ARCHIVE, scratch), scratch)
+            shutil.copytree(Path(scratch) / "arxiv", folder / ROOT, dirs_exist_ok=True)
+    except (RuntimeError, zipfile.BadZipFile) as error:
+        raise OSError(str(error)) from error
+    finally:
+        socket.setdefaulttimeout(patience)
+
+
+def _graph(places: Mapping[str, Path]) -> Data:
+    x = torch.from_numpy(_csv(places[FEATURES.path], np.float32))
+    edges = torch.from_numpy(_csv(places[EDGES.path], np.int64))
+    return Data(x=x, edge_index=edges.t().contiguous(), num_nodes=x.size(0))
+
+
+def _csv(path: Path, kind: type[np.generic]) -> np.ndarray:
+    with reading(path, "OGB's csv.gz layout"):
+        return np.loadtxt(path, delimiter=",", dtype=kind, ndmin=2)
+
+
+def _archive(path: Path) -> dict[str, np.ndarray]:
+    with reading(path, "numpy's npz layout"), np.load(path, allow_pickle=False) as archive:
+        return {key: archive[key] for key in archive.files}
+
+
+def _year_masks(arrays: Mapping[str, np.ndarray]) -> tuple[Tensor, Tensor, Tensor]:
+    one, two, three = (
+        torch.from_numpy(arrays[f"year_{part}_masks"]).t().contiguous()
+        for part in ("train", "valid", "test")
+    )
+    return one, two, three

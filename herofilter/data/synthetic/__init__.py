@@ -1,0 +1,1 @@
+"""Graphs drawn at random: block models and power laws."""

@@ -1,0 +1,1 @@
+"""The user's tables: reading, columns, ids, labels, extending a graph, predictions."""

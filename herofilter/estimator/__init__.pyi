@@ -1,0 +1,3 @@
+from .classifier import (
+    HeroFilterClassifier as HeroFilterClassifier,
+)

@@ -1,0 +1,19 @@
+from .card import (
+    DataCard as DataCard,
+    MemoryNeed as MemoryNeed,
+    SplitSizes as SplitSizes,
+    data_card as data_card,
+)
+from .heterophily import (
+    adjusted_homophily as adjusted_homophily,
+    class_adjusted_heterophily as class_adjusted_heterophily,
+    compatibility as compatibility,
+    edge_heterophily as edge_heterophily,
+    label_informativeness as label_informativeness,
+    node_heterophily as node_heterophily,
+    node_heterophily_vector as node_heterophily_vector,
+    spectral_heterophily as spectral_heterophily,
+)
+from .leakage import (
+    repeated_test_rows as repeated_test_rows,
+)

@@ -1,0 +1,1 @@
+"""Forward passes without gradients: fused, exported and served forms of the model."""

@@ -1,0 +1,1 @@
+"""Threads and processes: how work is shared out on one machine."""

@@ -1,0 +1,23 @@
+from .fast import (
+    FastPatcher as FastPatcher,
+)
+from .memory import patcher_memory as patcher_memory
+from .patches import (
+    Patches as Patches,
+    Slot as Slot,
+)
+from .spectral import (
+    SpectralPatcher as SpectralPatcher,
+)
+from .store import (
+    PatchStore as PatchStore,
+)
+from .store_writer import (
+    write_patches as write_patches,
+)
+from .summary import (
+    RelationSummary as RelationSummary,
+)
+from .transform import (
+    AddPatches as AddPatches,
+)

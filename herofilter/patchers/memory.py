@@ -1,0 +1,22 @@
+"""The memory that each patcher takes on a graph, with its default settings."""
+
+from torch_geometric.data import Data
+
+from herofilter.patchers.fast import FastPatcher
+from herofilter.spectral.eigen import eigen_memory
+
+
+def patcher_memory(data: Data) -> dict[str, int]:
+    """Return the bytes that each patcher takes at its peak on a graph, by the patcher's name.
+
+    Example:
+        >>> import torch
+        >>> pair = Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)
+        >>> sorted(patcher_memory(pair))
+        ['fast', 'spectral']
+    """
+    num_nodes = int(data.num_nodes or 0)
+    return {
+        "spectral": eigen_memory(num_nodes),
+        "fast": FastPatcher().memory(num_nodes, int(data.edge_index.size(1))),
+    }

@@ -1,0 +1,1 @@
+"""Personalised PageRank by local push, and the exact series that it approximates."""

@@ -1,0 +1,97 @@
+r"""Nodes two steps away along shared neighbours: the largest entries of rows of N·Nᵀ.
+
+With A[i, j] the edge i → j, row v of :math:`\mathbf{N}\mathbf{N}^\top` scores nodes that point to
+what v points to (co-reference). The transposed matrix in its place gives nodes that are pointed to
+by what points to v (co-citation). The product itself is never made.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numba import njit
+
+from herofilter.patchers.ppr.ranking import rank
+from herofilter.patchers.row_filling import Progress, fill_rows
+
+
+@njit(cache=True, nogil=True)
+def two_hop_rows(
+    indptr: Any,
+    indices: Any,
+    values: Any,
+    back_indptr: Any,
+    back_indices: Any,
+    back_values: Any,
+    ones: Any,
+    ids: Any,
+    limit: int,
+    sources: Any,
+    ego_first: bool,
+    total: Any,
+    touched: Any,
+    index: Any,
+    score: Any,
+) -> None:
+    """Fill one row of ``index`` and ``score`` per source; leave ``total`` as it was."""
+    for i in range(sources.shape[0]):
+        v = sources[i]
+        count = 1
+        touched[0] = v
+        total[v] = 0.0
+        for e in range(indptr[v], indptr[v + 1]):
+            middle = indices[e]
+            start, stop = back_indptr[middle], back_indptr[middle + 1]
+            if stop - start > limit:
+                continue
+            for b in range(start, stop):
+                u = back_indices[b]
+                if total[u] == 0.0 and u != v:
+                    touched[count] = u
+                    count += 1
+                total[u] += values[e] * back_values[b]
+        near = touched[:count]
+        rank(v, near, near, total, 1.0, ones, 1.0, ids, ego_first, index[i], score[i])
+        for u in near:
+            total[u] = 0.0
+
+
+class TwoHop:
+    r"""The largest entries of rows of N·Nᵀ.
+
+    Args:
+        matrix: the normalised adjacency N.
+        hub_limit: nodes with more in-edges than this are passed over. What each of the nodes that
+            point to such a hub would get from it is at most one over its edges.
+    """
+
+    def __init__(self, matrix: sp.csr_array, hub_limit: int) -> None:
+        size = matrix.shape[0]
+        self.kind = np.int32 if size < np.iinfo(np.int32).max else np.int64
+        self.arrays = [
+            array
+            for csr in (matrix, sp.csr_array(matrix.T))
+            for array in (csr.indptr.astype(np.int64), csr.indices.astype(self.kind), csr.data)
+        ]
+        self.hub_limit = hub_limit
+        self.ones = np.ones(size)
+        self.ids = np.arange(size, dtype=self.kind)
+
+    def top(
+        self,
+        nodes: np.ndarray,
+        patch_size: int,
+        ego_first: bool,
+        progress: Progress | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return index [m, p] and score [m, p] of the best nodes for each of ``nodes``."""
+        sources = nodes.astype(self.kind)
+        fixed = (*self.arrays, self.ones, self.ids, self.hub_limit)
+
+        def space() -> tuple[np.ndarray, ...]:
+            return np.zeros(self.ids.size), np.empty(self.ids.size + 1, dtype=self.kind)
+
+        def fill(rows: slice, space: tuple[np.ndarray, ...], index: Any, score: Any) -> None:
+            two_hop_rows(*fixed, sources[rows], ego_first, *space, index, score)
+
+        return fill_rows(sources.size, patch_size, space, fill, progress)

@@ -1,0 +1,13 @@
+from .explain import (
+    Explanation as Explanation,
+    TokenShare as TokenShare,
+    explain_node as explain_node,
+)
+from .response import (
+    FilterResponse as FilterResponse,
+    filter_response as filter_response,
+)
+from .tables import (
+    predict_tables as predict_tables,
+    write_node_predictions as write_node_predictions,
+)

@@ -1,0 +1,176 @@
+"""Why a node got its class: what each token of its patch adds to the prediction."""
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from herofilter.errors import ConfigError, GraphError
+from herofilter.nn import HeroFilter, NodeClassifier
+from herofilter.patchers import Patches, SpectralPatcher
+from herofilter.predict.response import FilterCurve
+from herofilter.training.prepare import prepare_features
+
+RESPONSE_POINTS = 200
+
+
+@dataclass(frozen=True)
+class TokenShare:
+    """What one token adds to a prediction.
+
+    Args:
+        slot: where it stands in the patch: ``ego``, or the name of a filter or relation.
+        node: the node that it shows; None for the summary of the whole filter or relation.
+        score: what ranked the node, as the patcher gave it; None for a summary.
+        label: the node's class if it is a training node, else None.
+        change: by how much the log-probability of the predicted class falls without the token;
+            negative for a token that speaks against the class.
+        share: the change, scaled so that the moduli of all shares add up to one.
+    """
+
+    slot: str
+    node: int | None
+    score: float | None
+    label: int | None
+    change: float
+    share: float
+
+
+class GraphResponse(TypedDict):
+    """The response of each filter at eigenvalues (or singular values) of the graph."""
+
+    eigenvalues: list[float]
+    filters: list[FilterCurve]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A prediction and what it rests on.
+
+    Args:
+        node: the node that was classified.
+        predicted: its class.
+        probability: of that class.
+        tokens: all tokens but padding, those with the largest shares first.
+        response: of the learned filters; None where patches are fixed.
+    """
+
+    node: int
+    predicted: int
+    probability: float
+    tokens: tuple[TokenShare, ...]
+    response: GraphResponse | None
+
+
+@torch.no_grad()
+def explain_node(
+    network: NodeClassifier, data: Data, node: int, temperature: float = 1.0
+) -> Explanation:
+    r"""Return the prediction for a node and the share of each token in it.
+
+    A token is left out by setting it to zero, which is how the mixer sees padding. With
+    :math:`\mathbf{P} \setminus q` for the tokens without the one at position q, it changes
+
+    .. math::
+        \log p(\hat y \mid \mathbf{P}) - \log p(\hat y \mid \mathbf{P} \setminus q).
+
+    Args:
+        network: a trained HeroFilter, put into evaluation mode here.
+        data: the graph that it was built for.
+        node: the number of the node.
+        temperature: divides the logits, as fitted on validation nodes.
+
+    Example:
+        >>> from herofilter.data import csbm
+        >>> data = csbm(num_nodes=60, num_classes=3)
+        >>> network = HeroFilter(32, 3, patcher=SpectralPatcher(data, patch_size=4))
+        >>> found = explain_node(network, data, 7)
+        >>> sorted(token.slot for token in found.tokens)
+        ['ego', 'filter-0', 'filter-0', 'filter-0', 'filter-0']
+        >>> round(sum(abs(token.share) for token in found.tokens), 6)
+        1.0
+    """
+    if not isinstance(network, HeroFilter):
+        raise ConfigError(
+            "network must be a HeroFilter, whose tokens can be left out one by one "
+            f"(got {type(network).__name__}); train herofilter or fast-herofilter instead"
+        )
+    if not 0 <= node < network.patcher.num_nodes:
+        raise GraphError(f"node must be from 0 to {network.patcher.num_nodes - 1} (got {node})")
+    if not temperature > 0:
+        raise ConfigError(f"temperature must be above 0 (got {temperature:g})")
+    network.eval()
+    rows = torch.tensor([node])
+    # a single node is a single chunk
+    (tokens,) = network.token_chunks(prepare_features(data, network.feature_scaling), rows)
+    patches = network.patches(rows)
+    present = torch.ones(tokens.size(0), dtype=torch.bool)
+    present[: patches.patch_size] = patches.mask[0]
+    places = present.nonzero().flatten()
+    # [p', 1 + t, h]: all tokens together, then all but one of the t that are no padding
+    variants = tokens.repeat(1, 1 + places.numel(), 1)
+    variants[places, torch.arange(1, 1 + places.numel())] = 0
+    log_probability = (network.mix(variants).double() / temperature).log_softmax(1)
+    predicted = int(log_probability[0].argmax())
+    whole, *without = log_probability[:, predicted].tolist()
+    shares = _shares(network, data, patches, places, [whole - rest for rest in without])
+    return Explanation(
+        node=node,
+        predicted=predicted,
+        probability=float(log_probability[0, predicted].exp()),
+        tokens=tuple(sorted(shares, key=lambda token: -abs(token.share))),
+        response=_response(network.patcher),
+    )
+
+
+def _shares(
+    network: HeroFilter, data: Data, patches: Patches, places: Tensor, changes: list[float]
+) -> list[TokenShare]:
+    members = patches.index[0]
+    summaries = _summary_names(network)
+    # one entry per position; summaries are no nodes
+    absent = [None] * len(summaries)
+    slots = [slot.name for slot in patches.slots for _ in range(slot.start, slot.stop)]
+    slots += summaries
+    nodes = [*members.tolist(), *absent]
+    scores = [*patches.score[0].tolist(), *absent]
+    labels = [*_training_labels(data, members), *absent]
+    total = sum(map(abs, changes)) or 1.0
+    return [
+        TokenShare(slots[place], nodes[place], scores[place], labels[place], change, change / total)
+        for place, change in zip(places.tolist(), changes, strict=True)
+    ]
+
+
+def _training_labels(data: Data, nodes: Tensor) -> list[int | None]:
+    mask = data.get("train_mask")
+    # masks of several splits don't say which one the network was trained on
+    if mask is None or mask.dim() != 1:
+        return [None] * nodes.numel()
+    shown = zip(data.y[nodes].tolist(), mask[nodes].tolist(), strict=True)
+    return [label if known else None for label, known in shown]
+
+
+def _summary_names(network: HeroFilter) -> tuple[str, ...]:
+    summariser = network.summariser
+    if summariser is None:
+        return ()
+    return summariser.names if isinstance(summariser, SpectralPatcher) else summariser.relations
+
+
+def _response(patcher: SpectralPatcher | Patches) -> GraphResponse | None:
+    if not isinstance(patcher, SpectralPatcher):
+        return None
+    values, order = patcher.eigenvalues.sort()
+    # evenly thinned, both ends kept
+    points = min(values.numel(), RESPONSE_POINTS)
+    kept = torch.linspace(0, max(values.numel() - 1, 0), points).round().long()
+    return GraphResponse(
+        eigenvalues=values[kept].tolist(),
+        filters=[
+            FilterCurve(name=name, response=response[order[kept]].tolist())
+            for name, response in zip(patcher.names, patcher.responses(), strict=True)
+        ],
+    )

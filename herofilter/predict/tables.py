@@ -1,0 +1,134 @@
+"""Predictions for tables: the graph of training, the same one grown, or a new one."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from herofilter.data.tables.extend_graph import read_extended
+from herofilter.data.tables.predictions import write_predictions
+from herofilter.data.tables.read_table import TableSource
+from herofilter.errors import RunError
+from herofilter.nn import NodeClassifier
+from herofilter.nn.registry import num_classes
+from herofilter.training.artifacts.model_folder import SavedModel
+from herofilter.training.loop import stream_logits
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """Some nodes of a graph, by their ids, and their probabilities.
+
+    Args:
+        ids: of the nodes.
+        notes: what was assumed, one sentence each.
+        saved: the model.
+        network: its network for the graph.
+        prepared: the graph as the network reads it.
+        nodes: ``[b]``, in the order of the ids.
+    """
+
+    ids: pa.Array
+    notes: tuple[str, ...]
+    saved: SavedModel
+    network: NodeClassifier
+    prepared: Data
+    nodes: Tensor
+
+    def chunks(self) -> Iterator[Tensor]:
+        """Yield the probabilities in order, some nodes at a time: ``[·, C]`` each."""
+        if not self.nodes.numel():
+            yield self.probabilities
+            return
+        yield from self.saved.stream(self.network, self.prepared, self.nodes)
+
+    @cached_property
+    def probabilities(self) -> Tensor:
+        """All probabilities at once: ``[b, C]``."""
+        return self.saved.probabilities(self.network, self.prepared, self.nodes)
+
+
+def predict_tables(
+    saved: SavedModel,
+    edges: TableSource | None = None,
+    nodes: TableSource | None = None,
+    *,
+    id_column: str = "id",
+    source: str = "source",
+    target: str = "target",
+    weight: str | None = None,
+) -> Predicted:
+    """Predict the nodes of a table with a saved model.
+
+    Without tables it is the graph of training; ``extend_graph.read_extended`` tells how
+    tables are understood. Patches are made for the nodes asked for alone.
+
+    Args:
+        saved: a model that keeps its graph and its encoder.
+        edges: new edges, if any.
+        nodes: new nodes, if any.
+        id_column, source, target, weight: columns of the tables.
+    """
+    if saved.encoder is None:
+        raise RunError(
+            "the model must have been fitted on tables to predict tables (got one without an "
+            "encoder); use HeroFilterClassifier.load and its predict instead"
+        )
+    own, rows = read_extended(
+        saved.training_graph(),
+        edges,
+        nodes,
+        id_column=id_column,
+        source=source,
+        target=target,
+        weight=weight,
+    )
+    notes = () if own is saved.graph else own.notes
+    return Predicted(
+        own.ids.take(pa.array(rows.numpy())),
+        notes,
+        saved,
+        saved.network(own.data, rows),
+        saved.prepare(own.data),
+        rows,
+    )
+
+
+def write_node_predictions(
+    path: str | Path,
+    model: NodeClassifier,
+    data: Data,
+    classes: Sequence[str | int | bool] | None = None,
+    on_rows: Callable[[int, int], None] | None = None,
+) -> None:
+    """Write a trained model's prediction for every node of a graph, chunk by chunk.
+
+    The logits of all nodes are never held at once. Ids are the numbers of the nodes.
+
+    Args:
+        path: a ``.csv`` or ``.parquet`` file.
+        model: trained on the graph.
+        data: the graph; its features may be on disk.
+        classes: what class 0, 1, … is called; by default their numbers.
+        on_rows: called with the rows that are written and their number.
+
+    Example:
+        >>> import tempfile
+        >>> from herofilter import FastPatcher, HeroFilter, csbm
+        >>> data = csbm(num_nodes=100, num_classes=3)
+        >>> model = HeroFilter(32, 3, patcher=FastPatcher(patch_size=8)(data))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_node_predictions(Path(folder) / "all.csv", model, data)
+        ...     len((Path(folder) / "all.csv").read_text().splitlines())
+        101
+    """
+    ids = pa.array(np.arange(int(data.num_nodes or 0)))
+    names = range(num_classes(data)) if classes is None else classes
+    parts = (torch.softmax(part.double(), dim=1) for part in stream_logits(model, data))
+    write_predictions(path, ids, list(names), parts, on_rows)

@@ -1,0 +1,1 @@
+"""What training leaves on disk: runs, models, checkpoints."""

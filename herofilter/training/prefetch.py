@@ -1,0 +1,81 @@
+"""Batches that are read by another thread while the one before them is at work."""
+
+from collections.abc import Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from herofilter.nn.classifier import Batch, NodeClassifier
+
+
+def prefetch_batches(
+    model: NodeClassifier, data: Data, parts: Iterable[Tensor | None]
+) -> Generator[Batch, None, None]:
+    """Yield what ``model`` gathers for each part of the nodes, in order.
+
+    A model that can reads the next batch in another thread meanwhile. It gathers the same
+    things either way, and all random numbers are drawn by the caller's thread in the same order.
+    An error of the other thread is raised here. Close the generator to end the thread.
+    """
+    if model.prefetches:
+        # drawn here and now, as if nothing were read ahead
+        parts = list(parts)
+        if len(parts) > 1:
+            yield from _in_thread(model, data, parts)
+            return
+    for nodes in parts:
+        yield model.gather(data, nodes)
+
+
+def logit_chunks(
+    model: NodeClassifier, data: Data, nodes: Tensor | None, largest: int
+) -> Generator[Tensor, None, None]:
+    """Yield the logits of ``nodes`` in order, some nodes at a time, without a way back.
+
+    Args:
+        model: any classifier; it is put into evaluation mode.
+        data: the graph, prepared for it.
+        nodes: ``[b]``, or None for all, which spares picking them out where they fit at once.
+        largest: so many nodes at once at most; a model that needs less memory says so itself.
+    """
+    # going through all modules to change nothing takes a tenth of a millisecond
+    if any(module.training for module in model.modules()):
+        model.eval()
+    count = int(data.num_nodes or 0) if nodes is None else nodes.numel()
+    size = max(count, 1) if model.whole_graph else min(largest, model.largest_batch(data))
+    if count > size:
+        nodes = torch.arange(count) if nodes is None else nodes
+        with torch.no_grad():
+            data = model.precompute(data, count)
+    parts = [None] if nodes is None else torch.split(nodes, size)
+    with closing(prefetch_batches(model, data, parts)) as batches:
+        while True:
+            # not around the yield: the caller has a mode of his own
+            with torch.no_grad():
+                batch = next(batches, None)
+                if batch is None:
+                    return
+                logits = model.classify(batch)
+                # its features go before the next ones come
+                del batch
+            yield logits
+
+
+def _in_thread(
+    model: NodeClassifier, data: Data, parts: list[Tensor | None]
+) -> Generator[Batch, None, None]:
+    reader = ThreadPoolExecutor(1, thread_name_prefix="read-ahead")
+    try:
+        coming = reader.submit(model.gather, data, parts[0])
+        for nodes in parts[1:]:
+            batch = coming.result()
+            # never more than two batches: the one at work and the one that is read
+            coming = reader.submit(model.gather, data, nodes)
+            yield batch
+            del batch
+        yield coming.result()
+    finally:
+        reader.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,1 @@
+"""The search for hyperparameters: spaces, studies, tuning, the portfolio of auto, presets."""

@@ -1,0 +1,279 @@
+"""A model for a graph of one's own: a search under a time budget, with two baselines beside it."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from torch import Tensor
+from torch_geometric.data import Data
+
+from herofilter.config import Config
+from herofilter.data import TableGraph, check_graph, num_splits, random_splits
+from herofilter.errors import ConfigError, GraphError, RunError, check_choice
+from herofilter.nn import NodeClassifier
+from herofilter.nn.build import resolve
+from herofilter.training.artifacts.model_folder import SavedModel, weights_of
+from herofilter.training.calibration import fit_temperature
+from herofilter.training.loop import Epoch, TrainResult, predict_logits
+from herofilter.training.metrics import full_score
+from herofilter.training.prepare import prepare
+from herofilter.training.protocol import train_split
+from herofilter.training.search.session import OnTrial, Search, TuneProgress
+from herofilter.training.search.space import PATCHED, changed_settings, make_space
+from herofilter.training.search.study import memory_study
+
+FRACTIONS = (0.6, 0.2, 0.2)
+# of the budget, and trials at most; the last is what the others are compared with
+SHARES = {"mlp": (0.15, 8), "gcn": (0.15, 8), "herofilter": (0.7, 40)}
+TITLES = {"mlp": "a perceptron without edges", "gcn": "a GCN", "herofilter": "HeroFilter"}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One model with the settings that validation preferred, trained and scored.
+
+    Args:
+        model: a registered model.
+        config: its settings, resolved for the graph.
+        network: the trained model.
+        result: how its training went.
+        temperature: by which its logits are divided.
+        val: measures on the validation nodes, which chose settings and epoch.
+        test: measures on the test nodes, which chose nothing.
+        trials: how many settings were tried.
+        seconds: search and training together.
+    """
+
+    model: str
+    config: Config
+    network: NodeClassifier
+    result: TrainResult
+    temperature: float
+    val: dict[str, Any]
+    test: dict[str, Any]
+    trials: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The model to keep, what it was compared with, and what there is to say of it."""
+
+    saved: SavedModel
+    contenders: dict[str, Candidate]
+    said: tuple[str, ...]
+
+
+OnModel = Callable[[str, TuneProgress], None]
+
+
+def fit_graph(
+    own: TableGraph,
+    budget: float = 300.0,
+    settings: tuple[str, ...] = (),
+    seed: int = 0,
+    on_trial: OnModel | None = None,
+    trials: int | None = None,
+    model: str = "auto",
+) -> Fitted:
+    """Search for a model of a graph under a time budget, and compare it with MLP and GCN.
+
+    A perceptron and a GCN are tuned first, each on 15 % of the budget, then HeroFilter on the
+    rest; a search ends early when further trials say little. The model with the highest
+    validation accuracy is kept, HeroFilter if there are several. Test labels are read once, for
+    the measures of the three. Without masks the labelled nodes are split 60 / 20 / 20 within
+    each class.
+
+    Args:
+        own: the graph, with labels.
+        budget: seconds.
+        settings: ``key=value`` settings that aren't searched.
+        seed: of splits, searches and trainings.
+        on_trial: called after every trial with the model's name.
+        trials: settings to try at most for each model; with 1, the recommended ones. As long as
+            the time suffices for them, the result doesn't depend on the speed of the machine.
+        model: which of the three to keep; ``auto`` is the one that validation prefers.
+    """
+    check_choice("model", model, ("auto", *SHARES))
+    if not budget > 0:
+        raise ConfigError(f"budget must be above 0 seconds (got {budget:g})")
+    if trials is not None and trials < 1:
+        raise ConfigError(f"trials must be at least 1 (got {trials})")
+    data = _with_split(own.data, seed)
+    contenders = {
+        name: _CandidateSearch(
+            data, name, share * budget, min(most, trials or most), seed, settings, on_trial
+        ).run()
+        for name, (share, most) in SHARES.items()
+    }
+    # the first of equals counts, and that is HeroFilter
+    kept = max(reversed(contenders.values()), key=lambda entry: entry.val["accuracy"])
+    kept = contenders.get(model, kept)
+    sizes = {part: int(data[f"{part}_mask"].sum()) for part in ("train", "val", "test")}
+    metrics = {
+        "kept": kept.model,
+        "nodes": sizes,
+        "models": {name: _numbers(entry) for name, entry in contenders.items()},
+    }
+    saved = SavedModel(
+        model=kept.model,
+        config=kept.config,
+        in_channels=int(data.num_features),
+        classes=tuple(own.classes),
+        state=weights_of(kept.network),
+        temperature=kept.temperature,
+        encoder=own.encoder,
+        history=[asdict(epoch) for epoch in kept.result.history],
+        metrics=metrics,
+        graph=TableGraph(data, own.ids, own.classes, own.encoder, own.notes),
+    )
+    return Fitted(saved, contenders, _sentences(contenders, kept, sizes["val"]))
+
+
+class _CandidateSearch:
+    """One model on one graph: a search within its share of the time, then the final training."""
+
+    def __init__(
+        self,
+        data: Data,
+        model: str,
+        budget: float,
+        trials: int,
+        seed: int,
+        settings: tuple[str, ...],
+        on_trial: OnModel | None,
+    ) -> None:
+        self.data, self.model, self.budget, self.seed = data, model, budget, seed
+        self.trials = trials
+        self.on_trial: OnTrial | None = None
+        if on_trial is not None:
+            self.on_trial = lambda progress: on_trial(model, progress)
+        fixed = [*settings, *_fixed(data, settings)]
+        self.space = make_space("wide", model, data, fixed)
+        self.started = time.perf_counter()
+
+    def run(self) -> Candidate:
+        config, tried = self._choose()
+        prepared = prepare(self.data, config, self.model)
+        if self.model in PATCHED:
+            config = resolve(prepared, config)
+        network, result = train_split(
+            prepared, self.model, config, 0, self._stop_in_time, score_test=False
+        )
+        # the patches are then those of the weights that are kept
+        network.refresh()
+        val, test = (self._logits(network, prepared, part) for part in ("val", "test"))
+        temperature = fit_temperature(*val)
+        return Candidate(
+            self.model,
+            config,
+            network,
+            result,
+            temperature,
+            full_score(val[0] / temperature, val[1]),
+            full_score(test[0] / temperature, test[1]),
+            tried,
+            time.perf_counter() - self.started,
+        )
+
+    def _choose(self) -> tuple[Config, int]:
+        """Return the best settings found in time; the default ones when no trial was finished."""
+        with memory_study() as study:
+            search = Search(
+                study,
+                self.space,
+                [0],
+                [self.seed],
+                self.seed,
+                self.budget,
+                self.trials,
+                self.on_trial,
+            )
+            try:
+                search.run()
+                best = search.best()
+            except RunError:
+                return self.space.base.replace(seed=self.seed), 0
+            tried = len(study.get_trials(deepcopy=False))
+        return self.space.config(best["settings"]).replace(seed=self.seed), tried
+
+    def _stop_in_time(self, epoch: Epoch) -> None:
+        # a first model is worth waiting for, but not for ever
+        if epoch.epoch and time.perf_counter() - self.started > 2 * self.budget:
+            raise KeyboardInterrupt
+
+    def _logits(self, network: NodeClassifier, data: Data, part: str) -> tuple[Tensor, Tensor]:
+        nodes = data[f"{part}_mask"].view(-1).nonzero().view(-1)
+        return predict_logits(network, data, nodes), data.y[nodes]
+
+
+def _with_split(data: Data, seed: int) -> Data:
+    if data.get("y") is None:
+        raise GraphError("the graph must have labels to learn from (got none); name their column")
+    data = data.clone() if num_splits(data) else _split(data, seed)
+    check_graph(data, split_required=True)
+    return data
+
+
+def _split(data: Data, seed: int) -> Data:
+    result = data.clone()
+    masks = random_splits(data.y, 1, FRACTIONS, seed)
+    result.train_mask, result.val_mask, result.test_mask = (mask[:, 0] for mask in masks)
+    return result
+
+
+def _fixed(data: Data, settings: tuple[str, ...]) -> list[str]:
+    """Return what isn't searched: what only a graph that stays as it is allows."""
+    values = data.x if not data.x.is_sparse_csr else data.x.values()
+    fixed = {"label_tokens": "false", "label_smoothing": "0.0"}
+    if bool((values < 0).any()):
+        fixed["feature_scaling"] = "none"
+    given = {entry.partition("=")[0].rpartition(".")[2].strip() for entry in settings}
+    return [f"{key}={value}" for key, value in fixed.items() if key not in given]
+
+
+def _numbers(entry: Candidate) -> dict[str, Any]:
+    return {
+        "settings": changed_settings(entry.config),
+        "validation": entry.val,
+        "test": entry.test,
+        "temperature": entry.temperature,
+        "trials": entry.trials,
+        "epochs": len(entry.result.history),
+        "seconds": round(entry.seconds, 1),
+    }
+
+
+def _settings(entry: Candidate) -> str:
+    changed = changed_settings(entry.config)
+    # set by the library, not by the search
+    changed.pop("resolved", None)
+    return " ".join(f"{key}={value}" for key, value in changed.items()) or "the recommended ones"
+
+
+def _sentences(contenders: dict[str, Candidate], kept: Candidate, num_val: int) -> tuple[str, ...]:
+    shown = {name: 100 * entry.val["accuracy"] for name, entry in contenders.items()}
+    others = " and ".join(
+        f"{shown[name]:.1f} % for {TITLES[name]}" for name in contenders if name != kept.model
+    )
+    said = [
+        f"kept {TITLES[kept.model]}: validation accuracy {shown[kept.model]:.1f} %, "
+        f"against {others}",
+        f"its settings: {_settings(kept)}",
+    ]
+    alone = contenders["mlp"].val["accuracy"]
+    best = max(contenders[name].val["accuracy"] for name in contenders if name != "mlp")
+    noise = math.sqrt(max(alone * (1 - alone), 1e-4) / max(num_val, 1))
+    if best - alone <= noise:
+        said.append(
+            "the edges do not help on this graph: with them the best model has "
+            f"{100 * best:.1f} % on validation, without them {100 * alone:.1f} % "
+            f"(± {100 * noise:.1f} by chance)"
+        )
+    else:
+        said.append(
+            f"the edges help: on validation they are worth {100 * (best - alone):.1f} points"
+        )
+    return tuple(said)

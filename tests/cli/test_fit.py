@@ -1,0 +1,151 @@
+"""The road of a data scientist: tables in, a model, predictions, reasons."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from herofilter import HeroFilterClassifier
+from herofilter.training.artifacts.model_folder import SavedModel
+from tests.cli.test_cli import Cli, Outcome, cli as cli
+from tests.user_tables import NAMES, write_tables
+
+FIT = ("fit", "--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "topic")
+# a number of trials, so that the clock decides nothing
+QUICK = ("--budget", "10m", "--trials", "2", "--set", "epochs=30", "--set", "patch_size=4")
+
+
+def rows(path: str) -> list[dict[str, str]]:
+    with Path(path).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def fitted(cli: Cli, tmp_path: Path) -> Outcome:
+    write_tables(tmp_path)
+    return cli(*FIT, "--out", "model", *QUICK)
+
+
+def test_three_commands_from_tables_to_reasons(cli: Cli, fitted: Outcome) -> None:
+    assert fitted.code == 0, fitted.err
+    assert "note: repeated edges were merged: 3 rows of" in fitted.out
+    assert "Data card: nodes" in fitted.out
+    assert "\nkept " in fitted.out
+    assert "written: model and model/predictions.csv" in fitted.out
+    known = rows("model/predictions.csv")
+    assert list(known[0]) == ["id", "prediction", *NAMES]
+    assert [row["id"] for row in known] == [f"user:{number}" for number in range(110)]
+    for row in known:
+        shares = {name: float(row[name]) for name in NAMES}
+        assert sum(shares.values()) == pytest.approx(1, abs=1e-5)
+        assert shares[row["prediction"]] == max(shares.values())
+
+    tables = ("--edges", "new_edges.csv", "--nodes", "new_nodes.csv")
+    found = cli("predict", "model", *tables, "--out", "new.csv")
+    assert found.code == 0, found.err
+    assert "note: the tables add 10 nodes" in found.out
+    assert [row["id"] for row in rows("new.csv")] == [
+        f"user:{number}" for number in range(110, 120)
+    ]
+
+    again = cli("predict", "model", "--out", "same.csv", "--json").json()
+    assert again == {"out": "same.csv", "nodes": 110, "notes": []}
+    assert Path("same.csv").read_bytes() == Path("model/predictions.csv").read_bytes()
+
+
+def test_metrics_hold_three_models_and_every_measure(fitted: Outcome) -> None:
+    metrics = json.loads(Path("model/metrics.json").read_text())
+    assert list(metrics["models"]) == ["mlp", "gcn", "herofilter"]
+    best = max(metrics["models"].values(), key=lambda entry: entry["validation"]["accuracy"])
+    kept = metrics["models"][metrics["kept"]]
+    assert kept["validation"]["accuracy"] == best["validation"]["accuracy"]
+    wanted = {"accuracy", "balanced_accuracy", "macro_f1", "log_loss", "calibration_error", "auc"}
+    for entry in metrics["models"].values():
+        assert wanted <= set(entry["test"])
+    assert sum(metrics["nodes"].values()) == len([r for r in rows("nodes.csv") if r["topic"]])
+
+
+def test_a_model_folder_has_its_parts_and_no_pickle(fitted: Outcome) -> None:
+    parts = {path.name for path in Path("model").iterdir()}
+    assert parts == {
+        "classes.json",
+        "config.yaml",
+        "encoder.json",
+        "graph.npz",
+        "history.json",
+        "ids.parquet",
+        "metrics.json",
+        "model.json",
+        "predictions.csv",
+        "weights.safetensors",
+    }
+    assert SavedModel.load("model").classes == NAMES
+
+
+def test_an_explanation_names_the_nodes_of_the_patch(cli: Cli, tmp_path: Path) -> None:
+    write_tables(tmp_path)
+    # a perceptron or a GCN that wins by chance has no patch
+    kept = cli(*FIT, "--out", "model", *QUICK, "--model", "herofilter", "--json").json()
+    assert kept["kept"] == "herofilter"
+    found = cli("explain", "model", "--node", "user:42", "--json").json()
+    assert found["node"] == "user:42"
+    assert found["prediction"] in NAMES
+    assert sum(abs(token["share"]) for token in found["tokens"]) == pytest.approx(1)
+    own = [token for token in found["tokens"] if token["slot"] == "ego"]
+    assert [token["id"] for token in own] == ["user:42"]
+    shown = cli("explain", "model", "--node", "user:42", "--top", "3")
+    assert "user:42: " in shown.out
+    assert "rests on the node's own features" in shown.out
+    wrong = cli("explain", "model", "--node", "user:4200").error()
+    assert wrong.startswith("a node must be called by an id of the graph (got 'user:4200')")
+    exported = cli("export", "model", "--onnx", "model.onnx")
+    assert exported.out == "written: model.onnx\n"
+    assert Path("model.onnx").stat().st_size > 1000
+
+
+def test_edges_that_do_not_help_are_said_not_to(cli: Cli, tmp_path: Path) -> None:
+    write_tables(tmp_path, num_nodes=200, edges_help=False)
+    found = cli(*FIT, "--out", "model", *QUICK)
+    assert "the edges do not help on this graph" in found.out
+
+
+def test_the_same_seed_gives_the_same_predictions(cli: Cli, tmp_path: Path) -> None:
+    write_tables(tmp_path, num_nodes=60)
+    for out in ("one", "two"):
+        assert cli(*FIT, "--out", out, *QUICK).code == 0
+    first, second = (Path(out, "predictions.csv").read_bytes() for out in ("one", "two"))
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("--label", "topics"), "the nodes must have a column 'topics'"),
+        (("--edges", "no.csv"), "the edges must be an existing file (got no.csv)"),
+        (("--budget", "soon"), "a budget must be a time such as 90s, 30m or 2h (got 'soon')"),
+        (("--features", "agee"), "the nodes must have a column 'agee'"),
+        (("--out", "."), "must be"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    cli: Cli, tmp_path: Path, change: tuple[str, str], message: str
+) -> None:
+    write_tables(tmp_path, num_nodes=40)
+    assert message in cli(*FIT, *change).error()
+
+
+def test_a_table_that_lacks_a_column_of_training_is_refused(cli: Cli, fitted: Outcome) -> None:
+    text = Path("new_nodes.csv").read_text().replace("country", "land")
+    Path("new_nodes.csv").write_text(text)
+    tables = ("--edges", "new_edges.csv", "--nodes", "new_nodes.csv")
+    message = cli("predict", "model", *tables).error()
+    assert message.startswith(
+        "the nodes must have the column 'country', which the model was trained"
+    )
+
+
+def test_the_classifier_reads_what_fit_wrote(fitted: Outcome) -> None:
+    loaded = HeroFilterClassifier.load("model")
+    assert list(loaded.classes_) == list(NAMES)
+    assert [row["prediction"] for row in rows("model/predictions.csv")] == list(loaded.predict())

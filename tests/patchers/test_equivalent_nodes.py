@@ -1,0 +1,127 @@
+"""Nodes with the same edges."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from torch_geometric.data import Data
+
+from herofilter.data import load_dataset, on_disk
+from herofilter.patchers import FastPatcher, RelationSummary, equivalent_nodes as module
+from herofilter.patchers.equivalent_nodes import find_equivalent_nodes, merge_equivalent_nodes
+from herofilter.patchers.products import csr_of
+from herofilter.settings import RELATIONS
+from herofilter.spectral.sparse import arrays_of
+from tests import awkward
+from tests.patchers.ppr.test_push import compiled_and_plain
+
+WITHOUT_JIT = """
+import sys
+import numpy as np
+from tests.patchers.test_equivalent_nodes import grown, twins_of
+
+results = twins_of(grown()[0])._asdict()
+np.savez(sys.argv[1], **results)
+"""
+
+
+def grown(weighted=True):
+    """Return a matrix in which each node of a smaller one has one to four twins, and their sets."""
+    draw = np.random.default_rng(0)
+    small = sp.random_array((12, 12), density=0.4, rng=draw, dtype=np.float32).toarray()
+    small = small if weighted else (small > 0).astype(np.float32)
+    owner = draw.permutation(np.repeat(np.arange(12), draw.integers(1, 5, size=12)))
+    return sp.csr_array(small[owner][:, owner]), owner
+
+
+def twins_of(matrix):
+    return find_equivalent_nodes(
+        *(arrays_of(csr_of(sp.csr_array(one))) for one in (matrix, matrix.T))
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_groups_are_the_nodes_with_equal_rows_and_columns(weighted):
+    matrix, owner = grown(weighted)
+    twins, dense = twins_of(matrix), matrix.toarray()
+    both = np.hstack([dense, dense.T])
+    equal = (both[:, None] == both[None]).all(-1)
+    np.testing.assert_array_equal(twins.group[:, None] == twins.group[None], equal)
+    assert len(twins.first) <= owner.max() + 1 < len(owner)
+    np.testing.assert_allclose(twins.share, 1 / np.bincount(twins.group))
+    np.testing.assert_array_equal(twins.group[twins.first], np.arange(len(twins.first)))
+    # the first of its group, and groups with more edges before others
+    assert all(twins.first[group] <= node for node, group in enumerate(twins.group))
+    assert (np.diff(np.diff(matrix.indptr)[twins.first]) <= 0).all()
+
+
+def test_a_merged_matrix_makes_the_same_of_means():
+    matrix, _ = grown()
+    twins = twins_of(matrix)
+    dense = np.random.default_rng(1).normal(size=(matrix.shape[0], 3))
+    groups = range(len(twins.first))
+    means = np.stack([dense[twins.group == group].mean(0) for group in groups])
+    found = (merge_equivalent_nodes(matrix, twins) @ means)[twins.group]
+    np.testing.assert_allclose(found, matrix @ dense, rtol=1e-5)
+
+
+def test_equal_hashes_are_not_enough(monkeypatch):
+    matrix, _ = grown()
+    expected = twins_of(matrix)
+    # every row has the hash of every other one
+    monkeypatch.setattr(module, "_add_keys", lambda *_: None)
+    found = twins_of(matrix)
+    pairs = found.group[:, None] == found.group[None]
+    assert not (pairs & (expected.group[:, None] != expected.group[None])).any()
+
+
+@pytest.mark.parametrize("name", awkward.AWKWARD)
+def test_awkward_graphs_keep_their_summaries(name):
+    data = awkward.AWKWARD[name]()
+    hidden = torch.randn(data.num_nodes, 8, generator=torch.Generator().manual_seed(0))
+    summary = RelationSummary(data, FastPatcher(2, directed="keep", relations=RELATIONS))
+    expected = summary.summarise(hidden)
+    with torch.no_grad():
+        torch.testing.assert_close(summary.summarise(hidden), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("directed", ["keep", "symmetrise"])
+@pytest.mark.parametrize("self_loops", [False, True])
+def test_summaries_of_twins(directed, self_loops):
+    matrix, _ = grown(weighted=False)
+    edges = torch.from_numpy(np.stack(matrix.nonzero())).long()
+    data = Data(edge_index=edges, num_nodes=matrix.shape[0])
+    patcher = FastPatcher(4, c=0.3, self_loops=self_loops, directed=directed, relations=RELATIONS)
+    summary = RelationSummary(data, patcher)
+    # an edge to oneself tells twins apart unless they are neighbours, which some of these are
+    assert len(summary.twins.first) < matrix.shape[0]
+    hidden = torch.randn(matrix.shape[0], 40, generator=torch.Generator().manual_seed(0))
+    expected = summary.summarise(hidden)
+    with torch.no_grad():
+        torch.testing.assert_close(summary.summarise(hidden), expected, rtol=1e-4, atol=1e-5)
+        nodes = torch.tensor([3, 0, 3])
+        torch.testing.assert_close(
+            summary.summarise(hidden, nodes), expected[:, nodes], rtol=1e-4, atol=1e-5
+        )
+
+
+@pytest.mark.parametrize(
+    ("graph", "groups", "edges", "kept"),
+    [("chameleon", 1223, 62_742, 29_104), ("squirrel", 3307, 396_706, 178_746)],
+)
+def test_real_graphs_have_many(graph, groups, edges, kept):
+    if not on_disk(graph):
+        pytest.skip("not on disk")
+    data = load_dataset(graph)
+    patcher = FastPatcher(4, self_loops=False, directed="symmetrise", relations=("out",))
+    summary = RelationSummary(data, patcher)
+    assert len(summary.twins.first) == groups
+    assert summary.forwards.values().numel() == edges
+    assert len(summary.merged[0][1]) == kept
+
+
+def test_without_jit(tmp_path, monkeypatch):
+    compiled, plain = compiled_and_plain(WITHOUT_JIT, tmp_path, monkeypatch)
+    assert len(compiled) == 3
+    for name in compiled:
+        np.testing.assert_array_equal(compiled[name], plain[name])

@@ -1,0 +1,264 @@
+"""The paper's tables anew: what is trained, when test labels are read, and how it continues."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from herofilter.errors import ConfigError
+from herofilter.reproduce import table_cells as cells, tables, trials
+from herofilter.reproduce.jobs import Outcome, TrainingJob
+from herofilter.reproduce.ranks import add_ranks
+from herofilter.reproduce.result_file import ResultFile
+from herofilter.reproduce.table_cells import ROWS, Row, TableCell
+from herofilter.reproduce.tables import complete, run_table
+
+QUICK = {"epochs": 4, "hidden_channels": 8, "patch_size": 4}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every training tiny; karate is always at hand."""
+    for room in (trials, cells, tables):
+        if hasattr(room, "PROTOCOL"):
+            monkeypatch.setattr(room, "PROTOCOL", {**trials.PROTOCOL, **QUICK})
+    monkeypatch.setattr(tables, "SEARCH_SPLITS", ((100, 2), (3000, 1)))
+
+
+def karate(tmp_path: Path, **changes: Any) -> dict[str, Any]:
+    options: dict[str, Any] = {
+        "graphs": ["karate"],
+        "rows": ["mlp", "gcn"],
+        "splits": [0, 1, 2],
+        "trials": 2,
+        "out": tmp_path,
+    }
+    return run_table("heterophilic", **{**options, **changes})
+
+
+def test_search_reads_no_test_labels_and_finals_are_the_choice(tmp_path: Path) -> None:
+    result = karate(tmp_path)
+    rows = ResultFile(tmp_path / "trainings.jsonl").rows
+    search = {key: row for key, row in rows.items() if key.stage == "search"}
+    final = {key: row for key, row in rows.items() if key.stage == "final"}
+    assert len(search) == 2 * 2 * 2
+    assert len(final) == 2 * 3
+    assert not any(name.startswith("test_") for row in search.values() for name in row)
+    for name, cell in result["graphs"]["karate"]["rows"].items():
+        tried = cell["search"]["trials"]
+        best = max(tried, key=lambda trial: trial["val_accuracy"])
+        assert cell["settings"] == best["settings"]
+        assert cell["search"]["val_accuracy"] == best["val_accuracy"]
+        used = {key.config for key in final if key.model == name}
+        assert used == {cell["config_hash"]}
+        accuracies = [final[key]["test_accuracy"] for key in final if key.model == name]
+        assert sorted(cell["test_accuracy"]["values"]) == sorted(accuracies)
+        assert cell["reason"] == ""
+
+
+def test_a_finished_table_trains_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = karate(tmp_path)
+    before = (tmp_path / "trainings.jsonl").read_bytes()
+    monkeypatch.setattr(tables, "run_job", _never)
+    assert karate(tmp_path) == first
+    assert karate(tmp_path, finished=True) == first
+    assert (tmp_path / "trainings.jsonl").read_bytes() == before
+
+
+def test_killed_anywhere_it_continues_to_the_same_table(tmp_path: Path) -> None:
+    whole = karate(tmp_path / "whole")
+    path = tmp_path / "cut" / "trainings.jsonl"
+    path.parent.mkdir()
+    lines = (tmp_path / "whole" / "trainings.jsonl").read_bytes().splitlines(keepends=True)
+    for count in (1, 5, len(lines) - 1):
+        path.write_bytes(b"".join(lines[:count]) + lines[count][:30])
+        steps: list[int] = []
+        result = karate(path.parent, on_step=lambda done, *_, steps=steps: steps.append(done))
+        assert _accuracies(result) == _accuracies(whole)
+        assert steps == list(range(count, len(lines) + 1))
+
+
+def test_two_workers_give_the_same_numbers(tmp_path: Path) -> None:
+    one = karate(tmp_path / "one", rows=["gcn"], splits=[0])
+    two = karate(tmp_path / "two", rows=["gcn"], splits=[0], workers=2)
+    assert _accuracies(one) == _accuracies(two)
+
+
+def test_more_trials_keep_the_earlier_ones(tmp_path: Path) -> None:
+    karate(tmp_path, rows=["gcn"])
+    known = len(ResultFile(tmp_path / "trainings.jsonl").rows)
+    result = karate(tmp_path, rows=["gcn"], trials=3)
+    added = len(ResultFile(tmp_path / "trainings.jsonl").rows) - known
+    # one trial more on two splits, and the finals anew if it won
+    assert added in (2, 2 + 3)
+    assert len(result["graphs"]["karate"]["rows"]["gcn"]["search"]["trials"]) == 3
+
+
+def test_what_lacks_memory_says_so_and_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(unit: TrainingJob) -> Outcome:
+        if unit.model == "gcn":
+            return Outcome(unit, failure="it needs 9 TiB (1 GiB are free)", lacks_memory=True)
+        return real(unit)
+
+    real = tables.run_job
+    monkeypatch.setattr(tables, "run_job", refuse)
+    result = karate(tmp_path)
+    cell = result["graphs"]["karate"]["rows"]["gcn"]
+    assert cell["reason"] == "it needs 9 TiB (1 GiB are free)"
+    assert cell["rank"] is None
+    assert "test_accuracy" not in cell
+    assert result["graphs"]["karate"]["rows"]["mlp"]["rank"] == 1
+    monkeypatch.setattr(tables, "run_job", real)
+    assert karate(tmp_path)["graphs"]["karate"]["rows"]["gcn"]["reason"] == ""
+
+
+def test_a_trial_that_fails_costs_the_model_that_trial_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stumble(unit: TrainingJob) -> Outcome:
+        if unit.config.train.weight_decay == 5e-3:
+            return Outcome(unit, failure="the training loss must be a number (got nan)")
+        return real(unit)
+
+    real = tables.run_job
+    monkeypatch.setattr(tables, "run_job", stumble)
+    cell = karate(tmp_path, rows=["gcn"])["graphs"]["karate"]["rows"]["gcn"]
+    assert [trial["val_accuracy"] is None for trial in cell["search"]["trials"]] == [False, True]
+    assert cell["settings"] == {}
+    monkeypatch.setattr(tables, "run_job", _never)
+    karate(tmp_path, rows=["gcn"])
+
+
+def test_cells_that_cannot_run_say_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "run_job", _never)
+    monkeypatch.setattr(tables, "on_disk", lambda graph: graph == "karate")
+    result = run_table(
+        "homophilic",
+        ["cora", "karate"],
+        ["gcn", "herofilter-directed"],
+        out=tmp_path,
+        finished=True,
+    )
+    absent = result["graphs"]["cora"]["rows"]["gcn"]
+    assert absent["reason"] == "no data here; `herofilter info cora` fetches it"
+    assert absent["paper"] == (86.1, 1.0)
+    directed = result["graphs"]["karate"]["rows"]["herofilter-directed"]
+    assert directed["reason"] == "the graph has no directions"
+    assert result["graphs"]["karate"]["rows"]["gcn"]["reason"] == "not reached yet"
+
+
+def test_small_graphs_come_first_and_cells_one_after_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[tuple[str, str]] = []
+
+    def note(unit: TrainingJob) -> Outcome:
+        order.append((unit.graph, unit.model))
+        metrics = {"val_accuracy": 0.5, "seconds": 1.0}
+        return Outcome(unit, {**metrics, **({"test_accuracy": 0.5} if unit.score_test else {})})
+
+    monkeypatch.setattr(tables, "run_job", note)
+    monkeypatch.setattr(tables, "on_disk", lambda graph: True)
+    monkeypatch.setattr(tables, "search_splits", lambda graph: [0])
+    run_table("homophilic", ["pubmed", "cora"], ["mlp", "gcn"], splits=[0], trials=1, out=tmp_path)
+    assert list(dict.fromkeys(order)) == [
+        ("cora", "mlp"),
+        ("cora", "gcn"),
+        ("pubmed", "mlp"),
+        ("pubmed", "gcn"),
+    ]
+
+
+def test_ranks_are_shared_by_equals_and_leave_out_what_is_beside() -> None:
+    def cell(mean: float, paper: float | None = None, reason: str = "") -> dict[str, Any]:
+        return {
+            "test_accuracy": {"mean": mean},
+            "reason": reason,
+            "paper": None if paper is None else (paper, 1.0),
+        }
+
+    rows = {
+        "mlp": cell(0.7, 70.0),
+        "gcn": cell(0.8, 90.0),
+        "gat": cell(0.8),
+        "appnp": cell(0.99, reason="3 of 10 splits"),
+        "herofilter-directed": cell(0.95),
+    }
+    summary: dict[str, Any] = {"rows": list(rows), "graphs": {"texas": {"rows": rows}}}
+    add_ranks(summary)
+    assert [cell["rank"] for cell in rows.values()] == [3, 1, 1, None, None]
+    assert [cell["paper_rank"] for cell in rows.values()] == [2, 1, None, None, None]
+    assert summary["mean_rank"] == {
+        "mlp": 3,
+        "gcn": 1,
+        "gat": 1,
+        "appnp": None,
+        "herofilter-directed": None,
+    }
+
+
+def test_the_earlier_of_equal_trials_is_chosen(tmp_path: Path) -> None:
+    file = ResultFile(tmp_path / "trainings.jsonl")
+    cell = TableCell(Row("gcn", "gcn"), "karate", 2, (0,), (0,), file)
+    for _ in range(2):
+        ((unit, key, settings),) = cell.due()
+        assert not unit.score_test
+        file.add(key, settings, {"val_accuracy": 0.5})
+    choice = cell.chosen()
+    assert choice is not None
+    assert choice[0]["weight_decay"] == 5e-4
+    ((unit, _, _),) = cell.due()
+    assert unit.score_test
+    assert cell.count() == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"table": "third"}, "a table must be one of homophilic, heterophilic"),
+        ({"graphs": ["texsa"]}, "did you mean 'texas'"),
+        ({"rows": ["gnc"]}, "did you mean 'gcn'"),
+        ({"rows": []}, r"models must name at least one and none twice \(got none\)"),
+        ({"graphs": ["texas", "texas"]}, r"none twice \(got texas,texas\)"),
+        ({"splits": [10]}, r"splits must be between 0 and 9 \(got 10\)"),
+        ({"trials": 0}, r"trials must be at least 1 \(got 0\)"),
+        ({"workers": 0}, r"workers must be at least 1 \(got 0\)"),
+    ],
+)
+def test_mistakes_are_explained(tmp_path: Path, changes: dict[str, Any], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        run_table(**{"table": "homophilic", "out": tmp_path, **changes})
+
+
+def test_the_command_is_that_of_the_result(tmp_path: Path) -> None:
+    result = karate(tmp_path, finished=True)
+    assert result["command"] == (
+        "herofilter bench heterophilic --graphs karate --models mlp,gcn --splits 0,1,2 "
+        f"--trials 2 --out {tmp_path}"
+    )
+
+
+def test_nothing_to_do() -> None:
+    steps: list[tuple[int, int, str]] = []
+    complete([], 1, lambda *step: steps.append(step))
+    assert steps == [(0, 0, "starting")]
+
+
+def test_hero_rows_have_the_paper_setting_and_one_beside_it() -> None:
+    assert ROWS["herofilter"].base["directed"] == "symmetrise"
+    assert ROWS["fast-herofilter"].base["directed"] == "symmetrise"
+    assert [name for name, row in ROWS.items() if not row.ranked] == ["herofilter-directed"]
+
+
+def _never(unit: TrainingJob) -> Outcome:
+    raise AssertionError(f"{unit} was trained again")
+
+
+def _accuracies(result: dict[str, Any]) -> dict[str, Any]:
+    return {
+        (graph, row): cell["test_accuracy"]
+        for graph, entry in result["graphs"].items()
+        for row, cell in entry["rows"].items()
+    }

@@ -1,0 +1,99 @@
+"""A sparse matrix times rows of numbers."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from herofilter.spectral.sparse_rows import add_walks, layer_columns, multiply_rows
+from tests.patchers.ppr.test_push import compiled_and_plain
+
+# all numbers of vectors that are added up at once
+WIDTHS = (8, 16, 32, 64, 112)
+WITHOUT_JIT = """
+import sys
+import numpy as np
+from tests.spectral.test_sparse_rows import WIDTHS, layer, product, walks
+
+results = {str(width): product(width, np.int32)[0] for width in WIDTHS}
+results |= {f"walks {grouped}": walks(40, grouped)[0] for grouped in (False, True)}
+results["layer"] = layer(40)[0]
+np.savez(sys.argv[1], **results)
+"""
+
+
+def product(width, kind):
+    """Return a product with empty rows at both ends and in the midst, and SciPy's."""
+    draw = np.random.default_rng(0)
+    matrix = sp.random_array((20, 30), density=0.2, rng=draw, format="lil", dtype=np.float32)
+    for row in (0, 9, 19):
+        matrix[row] = 0
+    matrix, dense = matrix.tocsr(), draw.normal(size=(30, width)).astype(np.float32)
+    out = np.full((20, width), np.nan, dtype=np.float32)
+    crow, col = matrix.indptr.astype(np.int64), matrix.indices.astype(kind)
+    multiply_rows(crow, col, matrix.data, dense, out)
+    return out, matrix @ dense
+
+
+def walks(width, grouped):
+    """Return two sums of walks that share their beginning, and what they should be."""
+    draw = np.random.default_rng(1)
+    there = sp.random_array((30, 30), density=0.15, rng=draw, format="csr", dtype=np.float32)
+    back = sp.csr_array(there.T)
+    # each row stands for one node, or some for several
+    group = draw.permutation(np.r_[np.arange(30), draw.integers(10, size=20)] if grouped else 30)
+    sizes = np.bincount(group)
+    dense = draw.normal(size=(len(group), width)).astype(np.float32)
+    out = np.full((2, len(group), width), np.nan, dtype=np.float32)
+    # there; there and back; there and there again
+    steps = np.array([[0, 0, 1], [1, 1, 2], [0, 1, 2]])
+    factors = np.array([[0.5, 0.0], [0.0, 2.0], [0.25, -1.0]], dtype=np.float32)
+    matrices = [
+        (m.indptr.astype(np.int64), m.indices.astype(np.int64), m.data) for m in (there, back)
+    ]
+    leader, share = np.unique(group, return_index=True)[1], (1 / sizes).astype(np.float32)
+    for first in range(0, width, 32):
+        add_walks(*matrices, group, leader, share, steps, factors, dense, first, out)
+    means = np.stack([dense[group == row].mean(0) for row in range(30)])
+    once = there @ means
+    terms = np.stack([once, back @ once, there @ once])
+    return out, np.einsum("wr,wnh->rnh", factors, terms)[:, group]
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("width", [4, 32, 40])
+def test_walks_add_up(width, grouped):
+    found, expected = walks(width, grouped)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def layer(width):
+    """Return a layer's output, and what it should be."""
+    draw = np.random.default_rng(2)
+    matrix = sp.random_array((20, 30), density=0.2, rng=draw, format="csr", dtype=np.float32)
+    weight, bias = (draw.normal(size=size).astype(np.float32) for size in ((30, width), width))
+    out = np.full((20, width), np.nan, dtype=np.float32)
+    rows = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
+    for first in range(0, width, 32):
+        layer_columns(*rows, weight, bias, first, out)
+    return out, np.maximum(matrix @ weight + bias, 0)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_columns_make_up_a_layer(width):
+    found, expected = layer(width)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_it_is_the_product(width, kind):
+    found, expected = product(width, kind)
+    assert (found[9] == 0).all()
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_without_jit(tmp_path, monkeypatch):
+    compiled, plain = compiled_and_plain(WITHOUT_JIT, tmp_path, monkeypatch)
+    assert len(compiled) == len(WIDTHS) + 3
+    for name, expected in compiled.items():
+        np.testing.assert_allclose(plain[name], expected, rtol=1e-4, atol=1e-5, err_msg=name)
