@@ -6,8 +6,9 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, one_hot
 from torch_geometric.data import Data
 
-from herofilter.baselines.adjacency import Propagation, adjacency, propagation, remember
-from herofilter.baselines.edges import Edges, edge_dots, edge_product, edge_softmax
+from herofilter.baselines.adjacency import Propagation, adjacency, propagation
+from herofilter.baselines.edge_attention import Edges, edge_dots, edge_product, edge_softmax
+from herofilter.baselines.graph_cache import cached_on_graph
 from herofilter.config import Config
 from herofilter.errors import GraphError
 from herofilter.nn.classifier import NodeClassifier, select
@@ -171,7 +172,7 @@ def _rows_to_one(matrix: Tensor) -> Tensor:
 def looped_edges(data: Data, beta: float) -> Edges:
     """Return the graph's edges with a self-loop of weight ``beta`` at each node, remembered."""
     loops = beta * sp.eye_array(int(data.num_nodes or 0), format="csr")
-    return remember(
+    return cached_on_graph(
         data,
         ("looped edges", beta),
         lambda: Edges.of(sp.csr_array(adjacency(data, loops=False) + loops)),

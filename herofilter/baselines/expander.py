@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
-from herofilter.baselines.adjacency import adjacency, remember
-from herofilter.baselines.edges import Edges
+from herofilter.baselines.adjacency import adjacency
+from herofilter.baselines.edge_attention import Edges
+from herofilter.baselines.graph_cache import cached_on_graph
 from herofilter.errors import ConfigError
 
 KINDS = ("edge", "expander", "from virtual", "to virtual")
@@ -64,7 +65,9 @@ class Interaction:
 
 def interaction(data: Data, degree: int, tokens: int) -> Interaction:
     """Return the edges of attention of a graph with ``tokens`` virtual nodes, remembered."""
-    return remember(data, ("interaction", degree, tokens), lambda: _join(data, degree, tokens))
+    return cached_on_graph(
+        data, ("interaction", degree, tokens), lambda: _join(data, degree, tokens)
+    )
 
 
 def _join(data: Data, degree: int, tokens: int) -> Interaction:

@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
 from herofilter.baselines.adjacency import Propagation, propagation
-from herofilter.baselines.edges import edge_dots, edge_product, edge_softmax
+from herofilter.baselines.edge_attention import edge_dots, edge_product, edge_softmax
 from herofilter.baselines.expander import KINDS, Interaction, interaction
 from herofilter.baselines.gcn import convolve
 from herofilter.baselines.token_encoder import check_heads

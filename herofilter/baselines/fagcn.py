@@ -4,8 +4,9 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import FAConv
 
-from herofilter.baselines.adjacency import adjacency, normalised, remember
-from herofilter.baselines.edges import Edges, edge_product
+from herofilter.baselines.adjacency import adjacency, normalised
+from herofilter.baselines.edge_attention import Edges, edge_product
+from herofilter.baselines.graph_cache import cached_on_graph
 from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.dropout import Dropout
@@ -77,7 +78,7 @@ class FAGCN(NodeClassifier):
 
 def normalised_edges(data: Data) -> Edges:
     """Return the edges and self-loops with the weights of the symmetric normalisation."""
-    return remember(
+    return cached_on_graph(
         data, ("normalised edges",), lambda: Edges.of(normalised(adjacency(data, True), "sym"))
     )
 

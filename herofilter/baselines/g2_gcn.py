@@ -5,8 +5,8 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
 from herofilter.baselines.adjacency import propagation
-from herofilter.baselines.differences import differences
 from herofilter.baselines.gcn import convolve
+from herofilter.baselines.neighbour_differences import neighbour_differences
 from herofilter.config import Config
 from herofilter.errors import ConfigError, check_choice
 from herofilter.nn.classifier import NodeClassifier, select
@@ -79,7 +79,7 @@ class G2GCN(NodeClassifier):
     def gate(self, data: Data, x: Tensor) -> Tensor:
         """Return τ, the rate of each node and channel: ``[n, h]``."""
         own = convolve(self.gate_conv, propagation(data), x).relu()
-        return differences(propagation(data, self.norm, loops=False), own, self.p).tanh()
+        return neighbour_differences(propagation(data, self.norm, loops=False), own, self.p).tanh()
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
         x = self.stem(data.x)

@@ -8,7 +8,7 @@ from torch.nn.functional import elu, leaky_relu
 from torch_geometric.data import Data
 from torch_geometric.nn import GATConv
 
-from herofilter.baselines.edges import Edges, edge_product, edge_softmax, edges_of
+from herofilter.baselines.edge_attention import Edges, edge_product, edge_softmax, edges_of
 from herofilter.config import Config
 from herofilter.errors import ConfigError
 from herofilter.nn.classifier import NodeClassifier, select

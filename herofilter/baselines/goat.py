@@ -8,7 +8,13 @@ from torch_geometric.data import Data
 from torch_geometric.nn import TransformerConv
 
 from herofilter.baselines.codebook import Codebook
-from herofilter.baselines.edges import Edges, edge_dots, edge_product, edge_softmax, edges_of
+from herofilter.baselines.edge_attention import (
+    Edges,
+    edge_dots,
+    edge_product,
+    edge_softmax,
+    edges_of,
+)
 from herofilter.baselines.token_encoder import check_heads
 from herofilter.config import Config
 from herofilter.errors import ConfigError

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from herofilter.baselines.adjacency import propagation
-from herofilter.baselines.two_hops import two_hops
+from herofilter.baselines.two_hop_adjacency import two_hop_adjacency
 from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.dropout import Dropout
@@ -64,7 +64,7 @@ class H2GCN(NodeClassifier):
         self.classifier.reset_parameters()
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
-        near, far = propagation(data, "sym", loops=False), two_hops(data)
+        near, far = propagation(data, "sym", loops=False), two_hop_adjacency(data)
         rounds = [self.stem(data.x)]
         for _ in range(self.hops):
             # [n, 2**k * h]

@@ -1,12 +1,11 @@
 """LINKX: the baseline that reads a node's row of the adjacency like features."""
 
-import numpy as np
-import scipy.sparse as sp
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.nn import LINKX as PyGLINKX, MLP as PyGMLP
 
-from herofilter.baselines.adjacency import remember
+from herofilter.baselines.adjacency import weighted_edges
+from herofilter.baselines.graph_cache import cached_on_graph
 from herofilter.config import Config
 from herofilter.errors import GraphError
 from herofilter.nn.classifier import NodeClassifier, select
@@ -102,18 +101,8 @@ class LINKX(NodeClassifier):
 
 
 def adjacency_rows(data: Data) -> Tensor:
-    """Return the adjacency as sparse features, self-loops as they are: ``[n, n]``, remembered."""
-    return remember(data, ("adjacency rows",), lambda: _adjacency_rows(data))
-
-
-def _adjacency_rows(data: Data) -> Tensor:
-    n = int(data.num_nodes or 0)
-    source, target = data.edge_index.numpy()
-    weight = data.get("edge_weight")
-    values = np.ones(source.size) if weight is None else weight.double().numpy().reshape(-1)
-    matrix = sp.csr_array((values, (target, source)), shape=(n, n))
-    matrix.sum_duplicates()
-    return csr_of(matrix)
+    """Return the adjacency as sparse features ``[n, n]``, cached on the graph."""
+    return cached_on_graph(data, ("adjacency rows",), lambda: csr_of(weighted_edges(data)))
 
 
 @register_model(

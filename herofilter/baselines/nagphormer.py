@@ -5,8 +5,8 @@ import math
 from torch import Tensor
 from torch_geometric.data import Data
 
+from herofilter.baselines.polynomial_tokens import PolynomialTokens
 from herofilter.baselines.token_encoder import TokenEncoder
-from herofilter.baselines.tokens import PolynomialTokens
 from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.registry import arguments, register_model

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from herofilter.baselines.polynomial_tokens import PolynomialTokens
 from herofilter.baselines.token_encoder import FeedForward, check_heads
-from herofilter.baselines.tokens import PolynomialTokens
 from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.dropout import Dropout

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from herofilter.baselines.adjacency import remember
-from herofilter.baselines.clusters import Clusters, clusters, most_reached
+from herofilter.baselines.graph_cache import cached_on_graph
+from herofilter.baselines.graph_partition import Partition, partition, rank_groups
+from herofilter.baselines.polynomial_tokens import PolynomialTokens
 from herofilter.baselines.token_encoder import TokenEncoder
-from herofilter.baselines.tokens import PolynomialTokens
 from herofilter.config import Config
 from herofilter.errors import ConfigError
 from herofilter.nn.classifier import NodeClassifier, select
@@ -147,7 +147,7 @@ class VCRGraphormer(NodeClassifier):
         """Return the nodes that walks from each node reach most, itself first, remembered."""
         size = min(1 + max(REACH, self.num_tokens), int(data.num_nodes or 0))
         patcher = FastPatcher(size, c=1 - self.alpha, self_loops=False)
-        return remember(data, ("walks", size, self.alpha), lambda: patcher(data))
+        return cached_on_graph(data, ("walks", size, self.alpha), lambda: patcher(data))
 
     def members(self, data: Data, index: Tensor, score: Tensor) -> Tokens:
         """Return the tokens of the nodes reached most, and which of them are there."""
@@ -158,17 +158,17 @@ class VCRGraphormer(NodeClassifier):
 
     def cluster_tokens(self, data: Data, index: Tensor, score: Tensor) -> Tokens:
         """Return the tokens of the clusters reached most, and which of them are there."""
-        known: Clusters = remember(
-            data, ("clusters", self.num_clusters), lambda: clusters(data, self.num_clusters)
+        known: Partition = cached_on_graph(
+            data, ("clusters", self.num_clusters), lambda: partition(data, self.num_clusters)
         )
-        place, share = most_reached(known.member, known.mean.size(0), index, score)
+        place, share = rank_groups(known.member, known.mean.size(0), index, score)
         hidden = self.tokens.linear(self.tokens.input_dropout(known.mean))
         return self.limit(hidden, place, share)
 
     def class_tokens(self, index: Tensor, score: Tensor) -> Tokens:
         """Return the tokens of the classes reached most, and which of them are there."""
         count = self.class_vectors.size(0)
-        place, share = most_reached(self.labels.known, count, index, score)
+        place, share = rank_groups(self.labels.known, count, index, score)
         return self.limit(self.class_vectors, place, share)
 
     def limit(self, hidden: Tensor, place: Tensor, share: Tensor) -> Tokens:

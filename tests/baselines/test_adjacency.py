@@ -1,11 +1,11 @@
-"""The matrices of propagation, and that they are made once."""
+"""The normalised adjacency against PyG's, and the gradient of the product with it."""
 
 import pytest
 import torch
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 from torch_geometric.utils import to_dense_adj
 
-from herofilter.baselines.adjacency import propagation, remember
+from herofilter.baselines.adjacency import propagation
 from herofilter.errors import ConfigError
 from tests.awkward import AWKWARD
 
@@ -37,29 +37,13 @@ def test_without_loops(name: str) -> None:
     torch.testing.assert_close(sym, scale.unsqueeze(1) * plain * scale)
 
 
-def test_the_way_back_is_the_transpose() -> None:
+def test_the_gradient_is_a_product_with_the_transpose() -> None:
     data = AWKWARD["directed"]()
     spread = propagation(data, "row", loops=True)
     hidden = torch.randn(10, 3, requires_grad=True, generator=torch.Generator().manual_seed(0))
     spread(hidden).square().sum().backward()
     dense = matrix("directed", "row", True)
     torch.testing.assert_close(hidden.grad, 2 * dense.t() @ (dense @ hidden.detach()))
-
-
-def test_remembered_until_something_changes() -> None:
-    data = AWKWARD["weighted"]()
-    first = remember(data, ("a",), object)
-    assert remember(data, ("a",), object) is first
-    assert remember(data, ("b",), object) is not first
-    assert remember(data.clone(), ("a",), object) is not first
-    data.x[0] += 1
-    second = remember(data, ("a",), object)
-    assert second is not first
-    data.edge_weight = data.edge_weight.clone()
-    third = remember(data, ("a",), object)
-    assert third is not second
-    data.edge_index[0, 0] = 5
-    assert remember(data, ("a",), object) is not third
 
 
 def test_unknown_norm() -> None:

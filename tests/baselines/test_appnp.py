@@ -5,7 +5,7 @@ import torch
 
 from herofilter.baselines.appnp import APPNP
 from tests.awkward import AWKWARD
-from tests.baselines.built import GRAPHS, assert_same, build
+from tests.baselines.oracles import GRAPHS, assert_same, build
 
 
 @pytest.mark.parametrize("name", GRAPHS)

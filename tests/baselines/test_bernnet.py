@@ -8,7 +8,15 @@ from scipy.interpolate import BPoly
 
 from herofilter.baselines.bernnet import BernNet
 from tests.awkward import AWKWARD
-from tests.baselines.built import GRAPHS, assert_same, build, filtered, laplacian, undirected, vary
+from tests.baselines.oracles import (
+    GRAPHS,
+    assert_same,
+    build,
+    filtered,
+    laplacian,
+    undirected,
+    vary,
+)
 
 
 def varied(hops: int) -> BernNet:

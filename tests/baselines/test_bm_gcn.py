@@ -13,7 +13,7 @@ from herofilter.errors import GraphError
 from herofilter.settings import TrainConfig
 from herofilter.training import prepare_features, seeded, train
 from tests.awkward import AWKWARD
-from tests.baselines.built import GRAPHS, assert_same, build
+from tests.baselines.oracles import GRAPHS, assert_same, build
 
 
 def dense(data: Data) -> Tensor:

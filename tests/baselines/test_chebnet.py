@@ -4,7 +4,7 @@ import pytest
 
 from herofilter.baselines.chebnet import ChebNet
 from tests.awkward import AWKWARD
-from tests.baselines.built import GRAPHS, assert_same, build, undirected
+from tests.baselines.oracles import GRAPHS, assert_same, build, undirected
 
 
 @pytest.mark.parametrize("hops", [1, 2, 4])

@@ -9,7 +9,15 @@ from scipy.interpolate import BarycentricInterpolator
 from herofilter.baselines.chebnetii import ChebNetII
 from herofilter.errors import ConfigError
 from tests.awkward import AWKWARD
-from tests.baselines.built import GRAPHS, assert_same, build, filtered, laplacian, undirected, vary
+from tests.baselines.oracles import (
+    GRAPHS,
+    assert_same,
+    build,
+    filtered,
+    laplacian,
+    undirected,
+    vary,
+)
 
 HOPS = [1, 2, 5, 10]
 

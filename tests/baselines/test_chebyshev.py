@@ -13,7 +13,7 @@ from herofilter.baselines.chebyshev import (
     shifted_laplacian,
 )
 from tests.awkward import AWKWARD
-from tests.baselines.built import laplacian
+from tests.baselines.oracles import laplacian
 
 ORDERS = [0, 1, 2, 5, 10]
 

@@ -7,7 +7,7 @@ from torch_geometric.nn.conv.gcn_conv import gcn_norm
 from herofilter.baselines.fagcn import FAGCN, adapt, normalised_edges
 from herofilter.nn.dropout import Dropout
 from tests.awkward import AWKWARD
-from tests.baselines.built import GRAPHS, assert_same, build
+from tests.baselines.oracles import GRAPHS, assert_same, build
 
 
 @pytest.mark.parametrize("name", GRAPHS)

@@ -6,11 +6,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.baselines.adjacency import propagation
-from herofilter.baselines.differences import differences
 from herofilter.baselines.g2_gcn import G2GCN
+from herofilter.baselines.neighbour_differences import neighbour_differences
 from herofilter.errors import ConfigError
 from tests.awkward import AWKWARD
-from tests.baselines.built import GRAPHS, assert_same, build
+from tests.baselines.oracles import GRAPHS, assert_same, build
 
 
 def slow_differences(data: Data, hidden: Tensor, p: float, mean: bool = False) -> Tensor:
@@ -33,7 +33,9 @@ def test_differences_equal_a_slow_loop(name: str, p: float, mean: bool) -> None:
     data = AWKWARD[name]()
     generator = torch.Generator().manual_seed(1)
     hidden = torch.randn(10, 3, generator=generator, requires_grad=True)
-    found = differences(propagation(data, "row" if mean else "none", loops=False), hidden, p)
+    found = neighbour_differences(
+        propagation(data, "row" if mean else "none", loops=False), hidden, p
+    )
     expected = slow_differences(data, hidden, p, mean)
     torch.testing.assert_close(found, expected)
     upstream = torch.randn(10, 3, generator=generator)
@@ -43,7 +45,7 @@ def test_differences_equal_a_slow_loop(name: str, p: float, mean: bool) -> None:
 
 def test_differences_of_equal_vectors_are_not_below_zero() -> None:
     hidden = torch.full((10, 2), 1.1) * torch.tensor([1.0, 1e3])
-    found = differences(propagation(AWKWARD["plain"](), "none", loops=False), hidden)
+    found = neighbour_differences(propagation(AWKWARD["plain"](), "none", loops=False), hidden)
     assert float(found.min()) >= 0
     assert float(found[:, 0].max()) < 1e-6
 

@@ -5,12 +5,12 @@ import torch
 from torch.nn.functional import elu
 from torch_geometric.nn import GATConv
 
-from herofilter.baselines.edges import edges_of
+from herofilter.baselines.edge_attention import edges_of
 from herofilter.baselines.gat import GAT, attend
 from herofilter.errors import ConfigError
 from herofilter.nn.dropout import Dropout
 from tests.awkward import AWKWARD
-from tests.baselines.built import GRAPHS, assert_same, build
+from tests.baselines.oracles import GRAPHS, assert_same, build
 
 
 @pytest.mark.parametrize("name", GRAPHS)

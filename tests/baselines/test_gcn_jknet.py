@@ -6,7 +6,7 @@ import torch
 from herofilter.baselines.gcn_jknet import GCNJKNet
 from herofilter.errors import ConfigError
 from tests.awkward import AWKWARD
-from tests.baselines.built import GRAPHS, assert_same, build
+from tests.baselines.oracles import GRAPHS, assert_same, build
 
 
 @pytest.mark.parametrize("mode", ["cat", "max"])

@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from herofilter.baselines.edges import edges_of
+from herofilter.baselines.edge_attention import edges_of
 from herofilter.baselines.goat import GOAT, convolve
 from herofilter.errors import ConfigError
 from tests.awkward import AWKWARD
-from tests.baselines.built import assert_same, build
+from tests.baselines.oracles import assert_same, build
 
 
 @pytest.mark.parametrize("heads", [1, 2])

@@ -5,7 +5,15 @@ import torch
 
 from herofilter.baselines.gprgnn import GPRGNN
 from tests.awkward import AWKWARD
-from tests.baselines.built import GRAPHS, assert_same, build, filtered, laplacian, undirected, vary
+from tests.baselines.oracles import (
+    GRAPHS,
+    assert_same,
+    build,
+    filtered,
+    laplacian,
+    undirected,
+    vary,
+)
 
 
 @pytest.mark.parametrize("name", GRAPHS)

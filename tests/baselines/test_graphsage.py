@@ -7,7 +7,7 @@ from torch_geometric.utils import remove_self_loops
 from herofilter.baselines.adjacency import adjacency
 from herofilter.baselines.graphsage import GraphSAGE
 from tests.awkward import AWKWARD
-from tests.baselines.built import GRAPHS, assert_same, build
+from tests.baselines.oracles import GRAPHS, assert_same, build
 
 
 @pytest.mark.parametrize("name", [name for name in GRAPHS if name != "weighted"])

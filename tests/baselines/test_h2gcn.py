@@ -8,11 +8,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.baselines.adjacency import Propagation
-from herofilter.baselines.two_hops import two_hops
+from herofilter.baselines.two_hop_adjacency import two_hop_adjacency
 from herofilter.data import csbm
 from herofilter.errors import OutOfMemoryError
 from tests.awkward import AWKWARD
-from tests.baselines.built import GRAPHS, assert_same, build
+from tests.baselines.oracles import GRAPHS, assert_same, build
 
 
 def neighbourhoods(data: Data) -> tuple[list[dict[int, float]], list[dict[int, float]]]:
@@ -43,7 +43,7 @@ def gather(hood: list[dict[int, float]], hidden: Tensor) -> Tensor:
 
 @pytest.fixture(params=[0.0, 2.0], ids=["dense", "sparse"])
 def either_form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("herofilter.baselines.two_hops._DENSE_FROM", request.param)
+    monkeypatch.setattr("herofilter.baselines.two_hop_adjacency._DENSE_FROM", request.param)
 
 
 @pytest.mark.usefixtures("either_form")
@@ -69,7 +69,7 @@ def test_two_hops_of_a_larger_graph_are_strict() -> None:
     near = torch.zeros(80, 80, dtype=torch.long)
     near[data.edge_index[1], data.edge_index[0]] = 1
     expected = (near @ near > 0) & (near == 0) & ~torch.eye(80, dtype=torch.bool)
-    far = two_hops(data)
+    far = two_hop_adjacency(data)
     found = matrix_of(far, 80)
     if isinstance(far, Propagation):
         assert torch.equal(far.matrix.col_indices(), expected.nonzero()[:, 1])
@@ -79,7 +79,7 @@ def test_two_hops_of_a_larger_graph_are_strict() -> None:
 
 
 def test_without_two_hops_only_the_first_counts() -> None:
-    assert not matrix_of(two_hops(AWKWARD["complete"]()), 8).any()
+    assert not matrix_of(two_hop_adjacency(AWKWARD["complete"]()), 8).any()
 
 
 def test_dense_only_where_pairs_are_many() -> None:
@@ -87,7 +87,7 @@ def test_dense_only_where_pairs_are_many() -> None:
     star = torch.stack([torch.zeros(29, dtype=torch.long), torch.arange(1, 30)])
     path = torch.stack([torch.arange(29), torch.arange(1, 30)])
     forms = [
-        two_hops(Data(edge_index=torch.cat([edges, edges.flip(0)], dim=1), num_nodes=30))
+        two_hop_adjacency(Data(edge_index=torch.cat([edges, edges.flip(0)], dim=1), num_nodes=30))
         for edges in (star, path)
     ]
     assert [hasattr(form, "matrix") for form in forms] == [False, True]

@@ -12,7 +12,7 @@ from herofilter.nn.sparse import sparse_product
 from herofilter.settings import TrainConfig
 from herofilter.training import seeded, train
 from tests.awkward import AWKWARD
-from tests.baselines.built import GRAPHS, build
+from tests.baselines.oracles import GRAPHS, build
 
 
 def pyg_of(model: LINKX, num_layers: int) -> PyGLINKX:

@@ -32,7 +32,7 @@ def growth() -> Iterator[Growth]:
         "MALLOC_TRIM_THRESHOLD_": "65536",
     }
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.baselines.peaks"],
+        [sys.executable, "-m", "tests.baselines.peak_memory"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -7,7 +7,7 @@ import torch
 
 from herofilter.baselines.adjacency import propagation
 from herofilter.baselines.polyformer import PolyAttention, PolyFormer, build_polyformer
-from herofilter.baselines.tokens import PolynomialTokens
+from herofilter.baselines.polynomial_tokens import PolynomialTokens
 from herofilter.config import Config
 from herofilter.errors import ConfigError
 from tests.awkward import AWKWARD

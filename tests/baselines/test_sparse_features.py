@@ -6,7 +6,7 @@ import torch
 from herofilter.nn import list_models
 from herofilter.training import prepare_features
 from tests.awkward import AWKWARD
-from tests.baselines.built import build
+from tests.baselines.oracles import build
 
 MODELS = [entry.name for entry in list_models() if not entry.directed]
 

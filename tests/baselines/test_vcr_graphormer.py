@@ -7,14 +7,14 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from herofilter.baselines.clusters import clusters
+from herofilter.baselines.graph_partition import partition
 from herofilter.baselines.vcr_graphormer import VCRGraphormer
 from herofilter.data import csbm
 from herofilter.errors import ConfigError
 from herofilter.patchers import FastPatcher
 from herofilter.training.artifacts.weights import load_weights, weights_of
 from tests.awkward import AWKWARD
-from tests.baselines.built import build
+from tests.baselines.oracles import build
 
 
 def graph() -> Data:
@@ -43,7 +43,7 @@ def test_every_token_against_a_slow_loop() -> None:
     # two hops and the node, three nodes, three clusters, three classes
     assert tokens.shape == (40, 3 + 3 + 3 + 3, 8)
     walks = FastPatcher(40, c=0.6, self_loops=False, ego="first")(data)
-    parts = clusters(data, 5)
+    parts = partition(data, 5)
     weight, bias, last = model.tokens.linear.weight, model.tokens.bias, model.weight_vector
     hops = model.tokens(data)
     for v in range(40):

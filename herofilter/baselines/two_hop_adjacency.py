@@ -10,7 +10,8 @@ from numba import njit
 from torch import Tensor
 from torch_geometric.data import Data
 
-from herofilter.baselines.adjacency import Propagation, adjacency, remember
+from herofilter.baselines.adjacency import Propagation, adjacency
+from herofilter.baselines.graph_cache import cached_on_graph
 from herofilter.data.features import csr_tensor
 from herofilter.memory import check_memory
 
@@ -18,7 +19,7 @@ from herofilter.memory import check_memory
 _DENSE_FROM = 1 / 8
 
 
-def two_hops(data: Data) -> Callable[[Tensor], Tensor]:
+def two_hop_adjacency(data: Data) -> Callable[[Tensor], Tensor]:
     r"""Return the product with the graph's two-hop matrix, remembered.
 
     .. math::
@@ -30,13 +31,15 @@ def two_hops(data: Data) -> Callable[[Tensor], Tensor]:
 
     Example:
         >>> path = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
-        >>> two_hops(Data(edge_index=path, num_nodes=3))(torch.eye(3)).tolist()
+        >>> two_hop_adjacency(Data(edge_index=path, num_nodes=3))(torch.eye(3)).tolist()
         [[0.0, 0.0, 1.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
     """
-    return remember(data, ("two hops",), lambda: _two_hops(adjacency(data, loops=False)))
+    return cached_on_graph(
+        data, ("two hops",), lambda: _two_hop_adjacency(adjacency(data, loops=False))
+    )
 
 
-def _two_hops(near: sp.csr_array) -> Callable[[Tensor], Tensor]:
+def _two_hop_adjacency(near: sp.csr_array) -> Callable[[Tensor], Tensor]:
     n = near.shape[0]
     near = sp.csr_array(near != 0)
     near = sp.csr_array(near + near.T)

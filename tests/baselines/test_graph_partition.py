@@ -1,4 +1,4 @@
-"""Clusters on graphs where they are plain, and what is reached of them against a slow loop."""
+"""Partition on graphs where they are plain, and what is reached of them against a slow loop."""
 
 import itertools
 
@@ -7,7 +7,7 @@ import torch
 from torch_geometric.data import Data
 
 from herofilter.baselines.adjacency import propagation
-from herofilter.baselines.clusters import clusters, most_reached
+from herofilter.baselines.graph_partition import partition, rank_groups
 from herofilter.data import csbm, to_sparse
 from tests.awkward import AWKWARD
 
@@ -26,7 +26,7 @@ def cliques(count: int, size: int) -> Data:
 
 
 def test_joined_cliques_are_found() -> None:
-    found = clusters(cliques(4, 6), 4).member.view(4, 6)
+    found = partition(cliques(4, 6), 4).member.view(4, 6)
     assert torch.equal(found, found[:, :1].expand(4, 6))
     assert sorted(found[:, 0].tolist()) == [0, 1, 2, 3]
 
@@ -42,7 +42,7 @@ def test_nodes_go_to_the_seed_of_the_formula() -> None:
     step = (torch.eye(40) + matrix / degree.clamp(min=1).unsqueeze(1)) / 2
     chance = torch.linalg.matrix_power(step, 20)[:, seeds] / degree[seeds]
     expected = torch.where(chance.amax(1) > 0, chance.argmax(1), -1)
-    assert torch.equal(clusters(data, 5).member, expected)
+    assert torch.equal(partition(data, 5).member, expected)
     assert not torch.equal((chance * degree[seeds]).argmax(1), expected)
 
 
@@ -51,23 +51,23 @@ def test_means_against_a_slow_loop(sparse: bool) -> None:
     data = cliques(3, 4)
     dense = data.x
     data.x = to_sparse(dense) if sparse else dense
-    found = clusters(data, 3)
+    found = partition(data, 3)
     for number in range(3):
         rows = [dense[node] for node in range(12) if found.member[node] == number]
         torch.testing.assert_close(found.mean[number], torch.stack(rows).mean(0))
 
 
 def test_seeds_are_no_neighbours_so_that_a_complete_graph_is_one_cluster() -> None:
-    found = clusters(AWKWARD["complete"](), 5)
+    found = partition(AWKWARD["complete"](), 5)
     assert found.member.tolist() == [0] * 8
     assert found.mean.shape == (1, 4)
 
 
 def test_nodes_without_edges_are_in_no_cluster() -> None:
-    member = clusters(AWKWARD["isolated_nodes"](), 4).member
+    member = partition(AWKWARD["isolated_nodes"](), 4).member
     assert member[7:].tolist() == [-1, -1, -1]
     assert int(member[:7].min()) == 0
-    nothing = clusters(AWKWARD["no_edges"](), 4)
+    nothing = partition(AWKWARD["no_edges"](), 4)
     assert nothing.member.tolist() == [-1] * 10
     assert nothing.mean.shape == (0, 4)
 
@@ -81,7 +81,7 @@ def test_the_order_of_nodes_does_not_matter() -> None:
     place = order.argsort()
     moved = Data(data.x[order], place[data.edge_index], num_nodes=24)
     moved.edge_weight = data.edge_weight
-    assert torch.equal(clusters(moved, 3).member, clusters(data, 3).member[order])
+    assert torch.equal(partition(moved, 3).member, partition(data, 3).member[order])
 
 
 def test_what_is_reached_against_a_slow_loop() -> None:
@@ -90,7 +90,7 @@ def test_what_is_reached_against_a_slow_loop() -> None:
     index = torch.randint(-1, 12, (6, 5), generator=generator)
     index[5] = -1
     score = torch.rand(6, 5, generator=generator)
-    place, share = most_reached(member, 4, index, score)
+    place, share = rank_groups(member, 4, index, score)
     for row in range(6):
         mass = [0.0] * 4
         for node, value in zip(index[row].tolist(), score[row].tolist(), strict=True):

@@ -11,7 +11,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch_geometric.data import Data
 
-from herofilter.baselines.adjacency import adjacency, remember
+from herofilter.baselines.adjacency import adjacency
+from herofilter.baselines.graph_cache import cached_on_graph
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Edges:
 
 def edges_of(data: Data, loops: bool = True) -> Edges:
     """Return the graph's edges, remembered; ``loops`` as in :func:`propagation`."""
-    return remember(data, ("edges", loops), lambda: Edges.of(adjacency(data, loops)))
+    return cached_on_graph(data, ("edges", loops), lambda: Edges.of(adjacency(data, loops)))
 
 
 def edge_product(edges: Edges, value: Tensor, hidden: Tensor) -> Tensor:

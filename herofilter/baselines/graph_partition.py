@@ -1,4 +1,4 @@
-"""Clusters of nodes that walks stay within: a partition that is cheap and draws nothing."""
+"""Partition of nodes that walks stay within: a partition that is cheap and draws nothing."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ STEPS = 20
 
 
 @dataclass(frozen=True)
-class Clusters:
+class Partition:
     """A partition of the nodes.
 
     Args:
@@ -26,7 +26,7 @@ class Clusters:
     mean: Tensor
 
 
-def clusters(data: Data, count: int) -> Clusters:
+def partition(data: Data, count: int) -> Partition:
     r"""Return at most ``count`` clusters.
 
     Seeds are the nodes of largest degree of which no two are neighbours. A lazy random walk of
@@ -41,7 +41,7 @@ def clusters(data: Data, count: int) -> Clusters:
     Example:
         >>> edges = torch.tensor([[0, 1, 2, 3, 4, 3], [1, 2, 0, 4, 5, 5]])
         >>> edges = torch.cat([edges, edges.flip(0)], dim=1)
-        >>> clusters(Data(torch.zeros(7, 1), edges, num_nodes=7), 2).member.tolist()
+        >>> partition(Data(torch.zeros(7, 1), edges, num_nodes=7), 2).member.tolist()
         [0, 0, 0, 1, 1, 1, -1]
     """
     matrix = adjacency(data, loops=False)
@@ -56,10 +56,10 @@ def clusters(data: Data, count: int) -> Clusters:
     member = np.full(degree.size, -1)
     inside = reach.any(axis=1)
     member[inside] = reach[inside].argmax(axis=1) if seeds.size else -1
-    return Clusters(torch.from_numpy(member), _means(data.x, member, seeds.size))
+    return Partition(torch.from_numpy(member), _means(data.x, member, seeds.size))
 
 
-def most_reached(member: Tensor, count: int, index: Tensor, score: Tensor) -> tuple[Tensor, Tensor]:
+def rank_groups(member: Tensor, count: int, index: Tensor, score: Tensor) -> tuple[Tensor, Tensor]:
     """Return the groups that hold the largest shares of each row of scores, largest first.
 
     Shapes:
@@ -69,7 +69,7 @@ def most_reached(member: Tensor, count: int, index: Tensor, score: Tensor) -> tu
 
     Example:
         >>> member, index = torch.tensor([1, 0, 0, -1]), torch.tensor([[0, 1, 2, 3]])
-        >>> most_reached(member, 2, index, torch.tensor([[2.0, 1.0, 0.0, 9.0]]))[0].tolist()
+        >>> rank_groups(member, 2, index, torch.tensor([[2.0, 1.0, 0.0, 9.0]]))[0].tolist()
         [[1, 0]]
     """
     group = member[index.clamp(min=0)]

@@ -5,7 +5,13 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from herofilter.baselines.edges import Edges, edge_dots, edge_product, edge_softmax, edges_of
+from herofilter.baselines.edge_attention import (
+    Edges,
+    edge_dots,
+    edge_product,
+    edge_softmax,
+    edges_of,
+)
 from tests.awkward import AWKWARD
 
 

@@ -8,7 +8,8 @@ from numpy.polynomial import chebyshev as cheb
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from herofilter.baselines.adjacency import Propagation, propagation, remember
+from herofilter.baselines.adjacency import Propagation, propagation
+from herofilter.baselines.graph_cache import cached_on_graph
 from herofilter.errors import ConfigError, check_choice
 from herofilter.memory import check_memory
 from herofilter.nn.classifier import select
@@ -110,7 +111,7 @@ class PolynomialTokens(nn.Module):
     def table(self, data: Data) -> Tensor:
         """Return the spread features ``[n, K + 1, f]`` of all nodes, remembered."""
         # one table per graph: those of other settings would stay for as long as the graph does
-        held: dict[tuple[object, ...], Tensor] = remember(data, ("token table",), dict)
+        held: dict[tuple[object, ...], Tensor] = cached_on_graph(data, ("token table",), dict)
         key = (self.hops, self.basis == "monomial", self.loops)
         if key not in held:
             held.clear()

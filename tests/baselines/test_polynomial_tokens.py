@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from herofilter.baselines import tokens as room
+from herofilter.baselines import polynomial_tokens as room
 from herofilter.baselines.adjacency import propagation
-from herofilter.baselines.tokens import PolynomialTokens, bernstein_in_chebyshev
+from herofilter.baselines.polynomial_tokens import PolynomialTokens, bernstein_in_chebyshev
 from herofilter.data import to_sparse
 from herofilter.errors import ConfigError, OutOfMemoryError
 from herofilter.training import prepare_features

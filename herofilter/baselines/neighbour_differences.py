@@ -11,7 +11,7 @@ from torch.autograd.function import once_differentiable
 from herofilter.baselines.adjacency import Propagation
 
 
-def differences(spread: Propagation, hidden: Tensor, p: float = 2.0) -> Tensor:
+def neighbour_differences(spread: Propagation, hidden: Tensor, p: float = 2.0) -> Tensor:
     r"""Return for each node and channel the sum :math:`\sum_u a_{vu} |h_v - h_u|^p`.
 
     For p = 2 the binomial formula makes a sparse product of it; for other p a kernel passes along
@@ -25,7 +25,7 @@ def differences(spread: Propagation, hidden: Tensor, p: float = 2.0) -> Tensor:
     Example:
         >>> import scipy.sparse as sp
         >>> spread = Propagation.of(sp.csr_array([[0.0, 1.0, 1.0], [0.0, 0.0, 0.0], [0.5, 0, 0]]))
-        >>> differences(spread, torch.tensor([[0.0], [1.0], [3.0]])).tolist()
+        >>> neighbour_differences(spread, torch.tensor([[0.0], [1.0], [3.0]])).tolist()
         [[10.0], [0.0], [4.5]]
     """
     if p != 2:
