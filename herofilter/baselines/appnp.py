@@ -1,20 +1,20 @@
-"""APPNP: the baseline that spreads predictions by personalised PageRank."""
+"""APPNP: logits of an MLP propagated by personalised PageRank."""
 
 import torch_geometric.nn as pyg
 from torch import Tensor
 from torch_geometric.data import Data
 
-from herofilter.baselines.adjacency import Propagation, propagation
+from herofilter.baselines.adjacency import propagation
 from herofilter.baselines.mlp import MLP
+from herofilter.baselines.propagated_mlp import PropagatedMLP
 from herofilter.config import Config
-from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.registry import arguments, register_model
 
 HOPS = 10
 ALPHA = 0.1
 
 
-class APPNP(NodeClassifier):
+class APPNP(PropagatedMLP):
     r"""Approximate personalised propagation of neural predictions (Gasteiger et al., ICLR 2019).
 
     .. math::
@@ -23,60 +23,22 @@ class APPNP(NodeClassifier):
         \alpha \mathbf{Z}^{(0)}
 
     Args:
-        in_channels: width of the features.
-        hidden_channels: width of the hidden layers.
-        out_channels: number of classes.
-        num_layers: number of linear layers, at least 2.
-        dropout: before every layer but the first.
-        input_dropout: on the features.
-        num_embeddings: learned vectors for nodes without features; 0 for none.
+        mlp: gives :math:`\mathbf{Z}^{(0)}`.
         hops: K, the steps of the propagation.
-        alpha: α, the share that a node keeps of its own prediction.
-
-    Shapes:
-        - data.x: ``[n, in_channels]``, dense or sparse CSR; data.edge_index: ``[2, E]``
-        - output: ``[b, out_channels]``
+        alpha: α, the weight of a node's own prediction in each step.
     """
 
-    whole_graph = True
-
-    def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: int,
-        out_channels: int,
-        num_layers: int = 2,
-        dropout: float = 0.5,
-        input_dropout: float = 0.5,
-        num_embeddings: int = 0,
-        hops: int = HOPS,
-        alpha: float = ALPHA,
-    ) -> None:
-        super().__init__()
-        self.mlp = MLP(
-            in_channels,
-            hidden_channels,
-            out_channels,
-            num_layers,
-            dropout,
-            input_dropout,
-            num_embeddings,
-        )
+    def __init__(self, mlp: MLP, hops: int = HOPS, alpha: float = ALPHA) -> None:
+        super().__init__(mlp)
         self.prop = pyg.APPNP(hops, alpha)
 
-    def reset_parameters(self) -> None:
-        self.mlp.reset_parameters()
-
-    def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
-        return select(personalise(self.prop, propagation(data), self.mlp(data)), nodes)
-
-
-def personalise(prop: pyg.APPNP, spread: Propagation, x: Tensor) -> Tensor:
-    """Return what ``prop(x, edge_index, edge_weight)`` would, by K sparse products."""
-    out, kept = x, prop.alpha * x
-    for _ in range(prop.K):
-        out = (1 - prop.alpha) * spread(out) + kept
-    return out
+    def propagate(self, data: Data, x: Tensor) -> Tensor:
+        """Return what ``self.prop(x, edge_index, edge_weight)`` would, by K sparse products."""
+        spread, alpha = propagation(data), self.prop.alpha
+        out, start = x, alpha * x
+        for _ in range(self.prop.K):
+            out = (1 - alpha) * spread(out) + start
+        return out
 
 
 @register_model(
@@ -88,8 +50,5 @@ def personalise(prop: pyg.APPNP, spread: Propagation, x: Tensor) -> Tensor:
 )
 def build_appnp(data: Data, config: Config) -> APPNP:
     """Build an APPNP for a graph."""
-    return APPNP(
-        *arguments(data, config),
-        config.baseline.hops or HOPS,
-        config.baseline.alpha or ALPHA,
-    )
+    mlp = MLP(*arguments(data, config))
+    return APPNP(mlp, config.baseline.hops or HOPS, config.baseline.alpha or ALPHA)

@@ -1,4 +1,4 @@
-"""BernNet: the baseline that learns a filter in Bernstein's basis."""
+"""BernNet: logits of an MLP filtered by a learned polynomial in the Bernstein basis."""
 
 import math
 
@@ -13,14 +13,14 @@ from herofilter.baselines.chebyshev import (
     shifted_laplacian,
 )
 from herofilter.baselines.mlp import MLP
+from herofilter.baselines.propagated_mlp import PropagatedMLP
 from herofilter.config import Config
-from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.registry import arguments, register_model
 
 HOPS = 10
 
 
-class BernNet(NodeClassifier):
+class BernNet(PropagatedMLP):
     r"""Bernstein polynomial filter (He et al., NeurIPS 2021).
 
     .. math::
@@ -29,59 +29,27 @@ class BernNet(NodeClassifier):
         \mathbf{L} = \mathbf{I} - \mathbf{D}^{-1/2} \mathbf{A} \mathbf{D}^{-1/2}
 
     The filter is nowhere negative; it starts from :math:`\theta_k = 1`, the identity. The same
-    polynomial is computed in Chebyshev's basis, which takes K products instead of K².
+    polynomial is computed in the Chebyshev basis, which takes K products instead of K².
 
     Args:
-        in_channels: width of the features.
-        hidden_channels: width of the hidden layers.
-        out_channels: number of classes.
-        num_layers: number of linear layers, at least 2.
-        dropout: before every layer but the first.
-        input_dropout: on the features.
-        num_embeddings: learned vectors for nodes without features; 0 for none.
+        mlp: gives the logits that are filtered.
         hops: K, the order of the filter.
-
-    Shapes:
-        - data.x: ``[n, in_channels]``, dense or sparse CSR; data.edge_index: ``[2, E]``
-        - output: ``[b, out_channels]``
     """
 
-    whole_graph = True
     basis: Tensor
 
-    def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: int,
-        out_channels: int,
-        num_layers: int = 2,
-        dropout: float = 0.5,
-        input_dropout: float = 0.5,
-        num_embeddings: int = 0,
-        hops: int = HOPS,
-    ) -> None:
-        super().__init__()
-        self.mlp = MLP(
-            in_channels,
-            hidden_channels,
-            out_channels,
-            num_layers,
-            dropout,
-            input_dropout,
-            num_embeddings,
-        )
+    def __init__(self, mlp: MLP, hops: int = HOPS) -> None:
+        super().__init__(mlp)
         self.theta = nn.Parameter(torch.ones(hops + 1))
         basis = chebyshev_coefficients(hops) @ bernstein(hops, 1 + chebyshev_nodes(hops))
         self.register_buffer("basis", basis.float(), persistent=False)
 
-    def reset_parameters(self) -> None:
-        self.mlp.reset_parameters()
+    def reset_coefficients(self) -> None:
         nn.init.ones_(self.theta)
 
-    def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
-        x = self.mlp(data)
+    def propagate(self, data: Data, x: Tensor) -> Tensor:
         terms = [weight * x for weight in self.basis @ self.theta.relu()]
-        return select(chebyshev_sum(shifted_laplacian(data), terms), nodes)
+        return chebyshev_sum(shifted_laplacian(data), terms)
 
     def response(self, eigenvalues: Tensor) -> Tensor:
         r"""Return :math:`g(\lambda) = \sum_k \mathrm{ReLU}(\theta_k) B_k(\lambda)`.
@@ -120,7 +88,4 @@ def bernstein(order: int, points: Tensor) -> Tensor:
 )
 def build_bernnet(data: Data, config: Config) -> BernNet:
     """Build a BernNet for a graph."""
-    return BernNet(
-        *arguments(data, config),
-        config.baseline.hops or HOPS,
-    )
+    return BernNet(MLP(*arguments(data, config)), config.baseline.hops or HOPS)

@@ -1,4 +1,4 @@
-"""ChebNetII: the baseline that learns a filter's values at Chebyshev's nodes."""
+"""ChebNetII: logits of an MLP filtered by interpolation at the Chebyshev nodes."""
 
 import torch
 from torch import Tensor, nn
@@ -11,16 +11,16 @@ from herofilter.baselines.chebyshev import (
     shifted_laplacian,
 )
 from herofilter.baselines.mlp import MLP
+from herofilter.baselines.propagated_mlp import PropagatedMLP
 from herofilter.config import Config
 from herofilter.errors import check_choice
-from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.registry import arguments, register_model
 
 HOPS = 10
 STARTS = ("identity", "low")
 
 
-class ChebNetII(NodeClassifier):
+class ChebNetII(PropagatedMLP):
     r"""Chebyshev interpolation (He et al., NeurIPS 2022).
 
     .. math::
@@ -32,67 +32,30 @@ class ChebNetII(NodeClassifier):
     :math:`\mathrm{ReLU}(\gamma_j)` at the eigenvalue :math:`1 + x_j`.
 
     Args:
-        in_channels: width of the features.
-        hidden_channels: width of the hidden layers.
-        out_channels: number of classes.
-        num_layers: number of linear layers, at least 2.
-        dropout: before every layer but the first.
-        input_dropout: on the features.
-        num_embeddings: learned vectors for nodes without features; 0 for none.
+        mlp: gives the logits that are filtered.
         hops: K, the order of the filter.
         start: ``identity`` starts from :math:`\gamma_j = 1`, ``low`` from the low-pass filter
-            :math:`g(\lambda) = 1 - \lambda / 2`, which may take longer to leave than patience has.
-
-    Shapes:
-        - data.x: ``[n, in_channels]``, dense or sparse CSR; data.edge_index: ``[2, E]``
-        - output: ``[b, out_channels]``
+            :math:`g(\lambda) = 1 - \lambda / 2`, which training may not leave before patience ends.
     """
 
-    whole_graph = True
     basis: Tensor
 
-    def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: int,
-        out_channels: int,
-        num_layers: int = 2,
-        dropout: float = 0.5,
-        input_dropout: float = 0.5,
-        num_embeddings: int = 0,
-        hops: int = HOPS,
-        start: str = "identity",
-    ) -> None:
-        super().__init__()
+    def __init__(self, mlp: MLP, hops: int = HOPS, start: str = "identity") -> None:
+        super().__init__(mlp)
         check_choice("start", start, STARTS)
-        self.mlp = MLP(
-            in_channels,
-            hidden_channels,
-            out_channels,
-            num_layers,
-            dropout,
-            input_dropout,
-            num_embeddings,
-        )
         self.start = start
         self.gamma = nn.Parameter(torch.empty(hops + 1))
         self.register_buffer("basis", chebyshev_coefficients(hops).float(), persistent=False)
-        self.reset_filter()
-
-    def reset_parameters(self) -> None:
-        self.mlp.reset_parameters()
-        self.reset_filter()
+        self.reset_coefficients()
 
     @torch.no_grad()
-    def reset_filter(self) -> None:
-        """Let the filter start anew."""
+    def reset_coefficients(self) -> None:
         low = (1 - chebyshev_nodes(self.gamma.numel() - 1)) / 2
         self.gamma.copy_(low if self.start == "low" else torch.ones_like(low))
 
-    def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
-        x = self.mlp(data)
+    def propagate(self, data: Data, x: Tensor) -> Tensor:
         terms = [weight * x for weight in self.basis @ self.gamma.relu()]
-        return select(chebyshev_sum(shifted_laplacian(data), terms), nodes)
+        return chebyshev_sum(shifted_laplacian(data), terms)
 
     def response(self, eigenvalues: Tensor) -> Tensor:
         r"""Return :math:`g(\lambda) = \sum_k c_k T_k(\lambda - 1)`.
@@ -115,7 +78,4 @@ class ChebNetII(NodeClassifier):
 )
 def build_chebnetii(data: Data, config: Config) -> ChebNetII:
     """Build a ChebNetII for a graph."""
-    return ChebNetII(
-        *arguments(data, config),
-        config.baseline.hops or HOPS,
-    )
+    return ChebNetII(MLP(*arguments(data, config)), config.baseline.hops or HOPS)

@@ -1,4 +1,4 @@
-"""GPRGNN: the baseline that learns how much each hop counts."""
+"""GPRGNN: logits of an MLP propagated with a learned weight for each hop."""
 
 import torch
 from torch import Tensor, nn
@@ -6,15 +6,15 @@ from torch_geometric.data import Data
 
 from herofilter.baselines.adjacency import propagation
 from herofilter.baselines.mlp import MLP
+from herofilter.baselines.propagated_mlp import PropagatedMLP
 from herofilter.config import Config
-from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.registry import arguments, register_model
 
 HOPS = 10
 ALPHA = 0.1
 
 
-class GPRGNN(NodeClassifier):
+class GPRGNN(PropagatedMLP):
     r"""Generalised PageRank network (Chien et al., ICLR 2021).
 
     .. math::
@@ -25,59 +25,27 @@ class GPRGNN(NodeClassifier):
     which makes the model APPNP.
 
     Args:
-        in_channels: width of the features.
-        hidden_channels: width of the hidden layers.
-        out_channels: number of classes.
-        num_layers: number of linear layers, at least 2.
-        dropout: before every layer but the first.
-        input_dropout: on the features.
-        num_embeddings: learned vectors for nodes without features; 0 for none.
-        hops: K, the steps of the propagation.
+        mlp: gives the logits that are propagated.
+        hops: K, the order of the polynomial.
         alpha: α of the weights to start from.
-
-    Shapes:
-        - data.x: ``[n, in_channels]``, dense or sparse CSR; data.edge_index: ``[2, E]``
-        - output: ``[b, out_channels]``
     """
 
-    whole_graph = True
-
-    def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: int,
-        out_channels: int,
-        num_layers: int = 2,
-        dropout: float = 0.5,
-        input_dropout: float = 0.5,
-        num_embeddings: int = 0,
-        hops: int = HOPS,
-        alpha: float = ALPHA,
-    ) -> None:
-        super().__init__()
-        self.mlp = MLP(
-            in_channels,
-            hidden_channels,
-            out_channels,
-            num_layers,
-            dropout,
-            input_dropout,
-            num_embeddings,
-        )
+    def __init__(self, mlp: MLP, hops: int = HOPS, alpha: float = ALPHA) -> None:
+        super().__init__(mlp)
         self.alpha = alpha
         self.gamma = nn.Parameter(pagerank_weights(hops, alpha))
 
-    def reset_parameters(self) -> None:
-        self.mlp.reset_parameters()
+    def reset_coefficients(self) -> None:
         self.gamma.data = pagerank_weights(self.gamma.numel() - 1, self.alpha)
 
-    def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
-        spread, x = propagation(data), self.mlp(data)
+    def propagate(self, data: Data, x: Tensor) -> Tensor:
+        spread = propagation(data)
+        # Horner's scheme
         *rest, last = self.gamma
         out = last * x
         for weight in reversed(rest):
             out = spread(out) + weight * x
-        return select(out, nodes)
+        return out
 
     def response(self, eigenvalues: Tensor) -> Tensor:
         r"""Return :math:`g(\lambda) = \sum_k \gamma_k (1 - \lambda)^k`.
@@ -92,7 +60,7 @@ class GPRGNN(NodeClassifier):
 
 
 def pagerank_weights(hops: int, alpha: float) -> Tensor:
-    """Return how much each hop counts after so many steps of APPNP.
+    """Return the weight of each hop after so many steps of APPNP.
 
     Example:
         >>> pagerank_weights(2, 0.5)
@@ -112,8 +80,5 @@ def pagerank_weights(hops: int, alpha: float) -> Tensor:
 )
 def build_gprgnn(data: Data, config: Config) -> GPRGNN:
     """Build a GPRGNN for a graph."""
-    return GPRGNN(
-        *arguments(data, config),
-        config.baseline.hops or HOPS,
-        config.baseline.alpha or ALPHA,
-    )
+    mlp = MLP(*arguments(data, config))
+    return GPRGNN(mlp, config.baseline.hops or HOPS, config.baseline.alpha or ALPHA)

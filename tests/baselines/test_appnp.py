@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from herofilter.baselines.appnp import APPNP
+from herofilter.baselines.mlp import MLP
 from tests.awkward import AWKWARD
 from tests.baselines.oracles import GRAPHS, assert_same, build
 
@@ -11,7 +12,7 @@ from tests.baselines.oracles import GRAPHS, assert_same, build
 @pytest.mark.parametrize("name", GRAPHS)
 def test_equals_the_propagation_of_pyg(name: str) -> None:
     data = AWKWARD[name]()
-    model = APPNP(4, 8, 3, hops=4, alpha=0.3).eval()
+    model = APPNP(MLP(4, 8, 3), hops=4, alpha=0.3).eval()
     expected = model.prop(model.mlp(data), data.edge_index, data.get("edge_weight"))
     assert_same(model(data), expected, model)
 

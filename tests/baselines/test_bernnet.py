@@ -7,6 +7,7 @@ import torch
 from scipy.interpolate import BPoly
 
 from herofilter.baselines.bernnet import BernNet
+from herofilter.baselines.mlp import MLP
 from tests.awkward import AWKWARD
 from tests.baselines.oracles import (
     GRAPHS,
@@ -20,7 +21,7 @@ from tests.baselines.oracles import (
 
 
 def varied(hops: int) -> BernNet:
-    model = BernNet(4, 8, 3, hops=hops).eval()
+    model = BernNet(MLP(4, 8, 3), hops=hops).eval()
     vary(model.theta)
     return model
 

@@ -7,6 +7,7 @@ from numpy.polynomial import chebyshev
 from scipy.interpolate import BarycentricInterpolator
 
 from herofilter.baselines.chebnetii import ChebNetII
+from herofilter.baselines.mlp import MLP
 from herofilter.errors import ConfigError
 from tests.awkward import AWKWARD
 from tests.baselines.oracles import (
@@ -23,7 +24,7 @@ HOPS = [1, 2, 5, 10]
 
 
 def varied(hops: int) -> ChebNetII:
-    model = ChebNetII(4, 8, 3, hops=hops).eval()
+    model = ChebNetII(MLP(4, 8, 3), hops=hops).eval()
     vary(model.gamma)
     return model
 
@@ -54,13 +55,13 @@ def test_response_is_what_the_propagation_does(name: str, hops: int) -> None:
 @pytest.mark.parametrize("name", GRAPHS)
 def test_identity_start(name: str) -> None:
     data = AWKWARD[name]()
-    model = ChebNetII(4, 8, 3).eval()
+    model = ChebNetII(MLP(4, 8, 3)).eval()
     torch.testing.assert_close(model(data), model.mlp(data))
 
 
 @pytest.mark.parametrize("hops", HOPS)
 def test_low_start(hops: int) -> None:
-    model = ChebNetII(4, 8, 3, hops=hops, start="low").eval()
+    model = ChebNetII(MLP(4, 8, 3), hops=hops, start="low").eval()
     grid = torch.linspace(0, 2, 21)
     torch.testing.assert_close(model.response(grid), 1 - grid / 2)
     vary(model.gamma)
@@ -70,7 +71,7 @@ def test_low_start(hops: int) -> None:
 
 def test_unknown_start() -> None:
     with pytest.raises(ConfigError) as caught:
-        ChebNetII(4, 8, 3, start="lo")
+        ChebNetII(MLP(4, 8, 3), start="lo")
     assert str(caught.value) == (
         "start must be one of identity, low (got 'lo') (did you mean 'low'?)"
     )

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from herofilter.baselines.gprgnn import GPRGNN
+from herofilter.baselines.mlp import MLP
 from tests.awkward import AWKWARD
 from tests.baselines.oracles import (
     GRAPHS,
@@ -28,7 +29,7 @@ def test_starts_as_appnp(name: str, hops: int) -> None:
 @pytest.mark.parametrize("name", GRAPHS)
 def test_equals_the_sum_of_powers(name: str) -> None:
     data = undirected(name)
-    model = GPRGNN(4, 8, 3, hops=4).eval()
+    model = GPRGNN(MLP(4, 8, 3), hops=4).eval()
     vary(model.gamma)
     spread = (torch.eye(10) - laplacian(data, loops=True)).float()
     hops = [torch.linalg.matrix_power(spread, k) @ model.mlp(data) for k in range(5)]
@@ -39,14 +40,14 @@ def test_equals_the_sum_of_powers(name: str) -> None:
 @pytest.mark.parametrize("name", GRAPHS)
 def test_response_is_what_the_propagation_does(name: str) -> None:
     data = undirected(name)
-    model = GPRGNN(4, 8, 3, hops=6).eval()
+    model = GPRGNN(MLP(4, 8, 3), hops=6).eval()
     vary(model.gamma)
     expected = filtered(model, data, laplacian(data, loops=True))
     assert_same(model(data), expected.float(), model)
 
 
 def test_reset_starts_anew() -> None:
-    model = GPRGNN(4, 8, 3, hops=3, alpha=0.5)
+    model = GPRGNN(MLP(4, 8, 3), hops=3, alpha=0.5)
     vary(model.gamma)
     model.reset_parameters()
     assert model.gamma.tolist() == [0.5, 0.25, 0.125, 0.125]
