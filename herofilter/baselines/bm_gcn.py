@@ -1,4 +1,4 @@
-"""BM-GCN: the baseline that weighs an edge by how the classes of its ends link up."""
+"""BM-GCN: edges are weighted by how similarly the classes of their ends link to classes."""
 
 import scipy.sparse as sp
 import torch
@@ -8,19 +8,19 @@ from torch_geometric.data import Data
 
 from herofilter.baselines.adjacency import Propagation, adjacency, propagation
 from herofilter.baselines.edge_attention import Edges, edge_dots, edge_product, edge_softmax
+from herofilter.baselines.feature_model import FeatureModel
 from herofilter.baselines.graph_cache import cached_on_graph
 from herofilter.config import Config
 from herofilter.errors import GraphError
-from herofilter.nn.classifier import NodeClassifier, select
-from herofilter.nn.dropout import Dropout
+from herofilter.nn.classifier import select
 from herofilter.nn.head import Head
 from herofilter.nn.registry import arguments, register_model
-from herofilter.nn.stem import FeatureLinear, Stem
+from herofilter.nn.stem import FeatureLinear
 
 _TINY = 1e-9
 
 
-class BMGCN(NodeClassifier):
+class BMGCN(FeatureModel):
     r"""Block modelling-guided GCN (He et al., AAAI 2022).
 
     An MLP gives soft labels :math:`\mathbf{B}`; :math:`\mathbf{Y}` are the same, but the true
@@ -73,34 +73,22 @@ class BMGCN(NodeClassifier):
         enhance: float = 1.0,
         loss_weight: float = 1.0,
     ) -> None:
-        super().__init__()
+        super().__init__(in_channels, hidden_channels, dropout, input_dropout, num_embeddings)
         self.out_channels = out_channels
         self.beta, self.enhance, self.loss_weight = beta, enhance, loss_weight
-        self.stem = None
-        if num_embeddings:
-            self.stem = Stem(in_channels, hidden_channels, input_dropout, 0.0, num_embeddings)
-            in_channels = hidden_channels
-        self.input_dropout = Dropout(input_dropout)
-        self.dropout = Dropout(dropout)
         self.mlp = nn.ModuleList(
             [
-                FeatureLinear(in_channels, hidden_channels),
+                FeatureLinear(self.in_channels, hidden_channels),
                 Head(hidden_channels, hidden_channels, out_channels, 1, dropout),
             ]
         )
         # each has the weights for neighbours and those for the node itself side by side
         widths = [*[hidden_channels] * (num_layers - 1), out_channels]
-        self.layers = nn.ModuleList([FeatureLinear(in_channels, 2 * widths[0])])
+        self.layers = nn.ModuleList([FeatureLinear(self.in_channels, 2 * widths[0])])
         self.layers.extend(nn.Linear(hidden_channels, 2 * width) for width in widths[1:])
         # they belong to the graph, and are shown anew with it
         self.register_buffer("known", None, persistent=False)
         self._soft_logits: Tensor | None = None
-
-    def reset_parameters(self) -> None:
-        if self.stem is not None:
-            self.stem.reset_parameters()
-        for layer in (*self.mlp, *self.layers):
-            layer.reset_parameters()
 
     def show_labels(self, labels: Tensor) -> None:
         self.known = labels
@@ -112,7 +100,7 @@ class BMGCN(NodeClassifier):
         return self.loss_weight * cross_entropy(logits, self.known, ignore_index=-1)
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
-        x = self.input_dropout(data.x if self.stem is None else self.stem(data.x))
+        x = self.features(data)
         first, second = self.mlp
         logits = second(first(x).relu())
         if self.training:
@@ -188,7 +176,4 @@ def looped_edges(data: Data, beta: float) -> Edges:
 )
 def build_bm_gcn(data: Data, config: Config) -> BMGCN:
     """Build a BM-GCN for a graph."""
-    return BMGCN(
-        *arguments(data, config),
-        beta=config.baseline.alpha,
-    )
+    return BMGCN(*arguments(data, config), beta=config.baseline.alpha)

@@ -1,23 +1,21 @@
-"""ChebNet: the baseline whose convolutions are Chebyshev polynomials of the Laplacian."""
+"""ChebNet: graph convolutions by Chebyshev polynomials of the Laplacian."""
 
 import itertools
-from collections.abc import Callable
 
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import ChebConv
 
 from herofilter.baselines.chebyshev import chebyshev_sum, shifted_laplacian
+from herofilter.baselines.conv_stack import ConvStack
 from herofilter.config import Config
-from herofilter.nn.classifier import NodeClassifier, select
-from herofilter.nn.dropout import Dropout
 from herofilter.nn.registry import arguments, register_model
-from herofilter.nn.stem import FeatureLinear, Stem
+from herofilter.nn.stem import FeatureLinear
 
 HOPS = 1
 
 
-class ChebNet(NodeClassifier):
+class ChebNet(ConvStack):
     r"""Chebyshev spectral network (Defferrard et al., NeurIPS 2016).
 
     .. math::
@@ -42,8 +40,6 @@ class ChebNet(NodeClassifier):
         - output: ``[b, out_channels]``
     """
 
-    whole_graph = True
-
     def __init__(
         self,
         in_channels: int,
@@ -55,47 +51,36 @@ class ChebNet(NodeClassifier):
         num_embeddings: int = 0,
         hops: int = HOPS,
     ) -> None:
-        super().__init__()
-        self.stem = None
-        if num_embeddings:
-            self.stem = Stem(in_channels, hidden_channels, input_dropout, 0.0, num_embeddings)
-            in_channels = hidden_channels
-        widths = [in_channels, *[hidden_channels] * (num_layers - 1), out_channels]
-        # PyG counts the terms, of which there is one more than the order says
-        self.convs = nn.ModuleList(
-            ChebConv(before, after, hops + 1) for before, after in itertools.pairwise(widths)
+        # before the constructor, which calls init_convs
+        self.hops = hops
+        super().__init__(
+            in_channels,
+            hidden_channels,
+            out_channels,
+            num_layers,
+            dropout,
+            input_dropout,
+            num_embeddings,
         )
+
+    def init_convs(self, widths: list[int]) -> nn.ModuleList:
+        # PyG counts the terms, one more than the order
+        terms = self.hops + 1
+        convs = nn.ModuleList(ChebConv(*pair, terms) for pair in itertools.pairwise(widths))
         # the same maps, but such as take sparse features
-        self.convs[0].lins = nn.ModuleList(
-            FeatureLinear(in_channels, widths[1], bias=False) for _ in range(hops + 1)
+        convs[0].lins = nn.ModuleList(
+            FeatureLinear(widths[0], widths[1], bias=False) for _ in range(terms)
         )
-        self.input_dropout = Dropout(input_dropout)
-        self.dropout = Dropout(dropout)
+        return convs
 
-    def reset_parameters(self) -> None:
-        for conv in self.convs:
-            if isinstance(conv, ChebConv):
-                conv.reset_parameters()
-        if self.stem is not None:
-            self.stem.reset_parameters()
+    def convolve(self, conv: ChebConv, data: Data, x: Tensor) -> Tensor:
+        """Return what ``conv(x, edge_index, edge_weight, lambda_max=2)`` would.
 
-    def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
-        x = self.input_dropout(data.x if self.stem is None else self.stem(data.x))
-        step = shifted_laplacian(data)
-        for number, conv in enumerate(self.convs):
-            if number:
-                x = self.dropout(x.relu())
-            x = expand(conv, step, x)
-        return select(x, nodes)
-
-
-def expand(conv: ChebConv, step: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """Return what ``conv(x, edge_index, edge_weight, lambda_max=2)`` would.
-
-    The products are with what the linear maps give, which is narrower than the features.
-    """
-    out: Tensor = chebyshev_sum(step, [lin(x) for lin in conv.lins]) + conv.bias
-    return out
+        The sparse products come after the linear maps, whose outputs are narrower.
+        """
+        terms = [lin(x) for lin in conv.lins]
+        out: Tensor = chebyshev_sum(shifted_laplacian(data), terms) + conv.bias
+        return out
 
 
 @register_model(
@@ -107,7 +92,4 @@ def expand(conv: ChebConv, step: Callable[[Tensor], Tensor], x: Tensor) -> Tenso
 )
 def build_chebnet(data: Data, config: Config) -> ChebNet:
     """Build a ChebNet for a graph."""
-    return ChebNet(
-        *arguments(data, config),
-        config.baseline.hops or HOPS,
-    )
+    return ChebNet(*arguments(data, config), config.baseline.hops or HOPS)

@@ -10,7 +10,8 @@ from torch_geometric.nn import GCNConv
 from herofilter.baselines.adjacency import Propagation, propagation
 from herofilter.baselines.edge_attention import edge_dots, edge_product, edge_softmax
 from herofilter.baselines.expander import KINDS, Interaction, interaction
-from herofilter.baselines.gcn import convolve
+from herofilter.baselines.gcn import gcn_conv
+from herofilter.baselines.reset import reset_children
 from herofilter.baselines.token_encoder import check_heads
 from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier, select
@@ -92,16 +93,14 @@ class ExphormerLayer(nn.Module):
         self.dropout = Dropout(dropout)
 
     def reset_parameters(self) -> None:
-        for layer in self.children():
-            if not isinstance(layer, Dropout):
-                layer.reset_parameters()  # type: ignore[operator]
+        reset_children(self)
 
     def forward(
         self, hidden: Tensor, virtual: Tensor, spread: Propagation, edges: Interaction
     ) -> tuple[Tensor, Tensor]:
         n = hidden.size(0)
         attended = self.dropout(self.attention(torch.cat([hidden, virtual]), edges))
-        convolved = self.dropout(convolve(self.conv, spread, hidden))
+        convolved = self.dropout(gcn_conv(self.conv, spread, hidden))
         total = self.conv_norm(hidden + convolved) + self.attention_norm(hidden + attended[:n])
         wide = self.dropout(self.widen(total).relu())
         out = self.norm(total + self.dropout(self.narrow(wide)))

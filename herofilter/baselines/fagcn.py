@@ -7,6 +7,7 @@ from torch_geometric.nn import FAConv
 from herofilter.baselines.adjacency import adjacency, normalised
 from herofilter.baselines.edge_attention import Edges, edge_product
 from herofilter.baselines.graph_cache import cached_on_graph
+from herofilter.baselines.reset import reset_children
 from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.dropout import Dropout
@@ -61,11 +62,7 @@ class FAGCN(NodeClassifier):
         self.dropout = Dropout(dropout)
 
     def reset_parameters(self) -> None:
-        self.stem.reset_parameters()
-        for conv in self.convs:
-            if isinstance(conv, FAConv):
-                conv.reset_parameters()
-        self.classifier.reset_parameters()
+        reset_children(self)
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
         x = first = self.stem(data.x)
@@ -102,7 +99,4 @@ def adapt(conv: FAConv, edges: Edges, x: Tensor, first: Tensor, dropout: Dropout
 )
 def build_fagcn(data: Data, config: Config) -> FAGCN:
     """Build an FAGCN for a graph; ``alpha`` is its ε."""
-    return FAGCN(
-        *arguments(data, config),
-        config.baseline.alpha or EPS,
-    )
+    return FAGCN(*arguments(data, config), config.baseline.alpha or EPS)

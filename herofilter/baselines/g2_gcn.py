@@ -5,8 +5,9 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
 from herofilter.baselines.adjacency import propagation
-from herofilter.baselines.gcn import convolve
+from herofilter.baselines.gcn import gcn_conv
 from herofilter.baselines.neighbour_differences import neighbour_differences
+from herofilter.baselines.reset import reset_children
 from herofilter.config import Config
 from herofilter.errors import ConfigError, check_choice
 from herofilter.nn.classifier import NodeClassifier, select
@@ -71,21 +72,18 @@ class G2GCN(NodeClassifier):
         self.decoder = Head(hidden_channels, hidden_channels, out_channels, 1, dropout)
 
     def reset_parameters(self) -> None:
-        self.stem.reset_parameters()
-        self.conv.reset_parameters()
-        self.gate_conv.reset_parameters()
-        self.decoder.reset_parameters()
+        reset_children(self)
 
     def gate(self, data: Data, x: Tensor) -> Tensor:
         """Return τ, the rate of each node and channel: ``[n, h]``."""
-        own = convolve(self.gate_conv, propagation(data), x).relu()
+        own = gcn_conv(self.gate_conv, propagation(data), x).relu()
         return neighbour_differences(propagation(data, self.norm, loops=False), own, self.p).tanh()
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
         x = self.stem(data.x)
         for _ in range(self.num_layers):
             rate = self.gate(data, x)
-            x = x + rate * (convolve(self.conv, propagation(data), x).relu() - x)
+            x = x + rate * (gcn_conv(self.conv, propagation(data), x).relu() - x)
         logits: Tensor = self.decoder(select(x, nodes))
         return logits
 
@@ -100,6 +98,4 @@ class G2GCN(NodeClassifier):
 def build_g2_gcn(data: Data, config: Config) -> G2GCN:
     """Build a G²-GCN for a graph."""
     shape = arguments(data, config)
-    return G2GCN(
-        *shape._replace(num_layers=config.baseline.hops or shape.num_layers),
-    )
+    return G2GCN(*shape._replace(num_layers=config.baseline.hops or shape.num_layers))

@@ -1,4 +1,4 @@
-"""GAT: the baseline that learns how much each neighbour counts."""
+"""GAT: graph convolutions with learned attention over the neighbours."""
 
 import itertools
 import math
@@ -8,18 +8,18 @@ from torch.nn.functional import elu, leaky_relu
 from torch_geometric.data import Data
 from torch_geometric.nn import GATConv
 
+from herofilter.baselines.conv_stack import ConvStack
 from herofilter.baselines.edge_attention import Edges, edge_product, edge_softmax, edges_of
 from herofilter.config import Config
 from herofilter.errors import ConfigError
-from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.dropout import Dropout
 from herofilter.nn.registry import arguments, register_model
-from herofilter.nn.stem import FeatureLinear, Stem
+from herofilter.nn.stem import FeatureLinear
 
 HEADS = 8
 
 
-class GAT(NodeClassifier):
+class GAT(ConvStack):
     r"""Graph attention network (Veličković et al., ICLR 2018).
 
     .. math::
@@ -45,8 +45,6 @@ class GAT(NodeClassifier):
         - output: ``[b, out_channels]``
     """
 
-    whole_graph = True
-
     def __init__(
         self,
         in_channels: int,
@@ -58,41 +56,38 @@ class GAT(NodeClassifier):
         num_embeddings: int = 0,
         heads: int = HEADS,
     ) -> None:
-        super().__init__()
         if heads < 1 or hidden_channels % heads:
             raise ConfigError(
                 f"heads must divide hidden_channels (got {heads} heads and {hidden_channels} "
                 "channels); heads=0 takes what fits"
             )
-        self.stem = None
-        if num_embeddings:
-            self.stem = Stem(in_channels, hidden_channels, input_dropout, 0.0, num_embeddings)
-            in_channels = hidden_channels
-        widths = [in_channels, *[hidden_channels] * (num_layers - 1)]
-        self.convs = nn.ModuleList(
-            GATConv(before, after // heads, heads) for before, after in itertools.pairwise(widths)
+        # before the constructor, which calls init_convs
+        self.heads = heads
+        super().__init__(
+            in_channels,
+            hidden_channels,
+            out_channels,
+            num_layers,
+            dropout,
+            input_dropout,
+            num_embeddings,
         )
-        self.convs.append(GATConv(hidden_channels, out_channels, 1))
+
+    def init_convs(self, widths: list[int]) -> nn.ModuleList:
+        *hidden, last = itertools.pairwise(widths)
+        convs = nn.ModuleList(
+            GATConv(before, after // self.heads, self.heads) for before, after in hidden
+        )
+        convs.append(GATConv(*last, heads=1))
         # the same map, but one that takes sparse features
-        self.convs[0].lin = FeatureLinear(in_channels, hidden_channels, bias=False)
-        self.input_dropout = Dropout(input_dropout)
-        self.dropout = Dropout(dropout)
+        convs[0].lin = FeatureLinear(widths[0], widths[1], bias=False)
+        return convs
 
-    def reset_parameters(self) -> None:
-        for conv in self.convs:
-            if isinstance(conv, GATConv):
-                conv.reset_parameters()
-        if self.stem is not None:
-            self.stem.reset_parameters()
+    def convolve(self, conv: GATConv, data: Data, x: Tensor) -> Tensor:
+        return attend(conv, edges_of(data), x, self.dropout)
 
-    def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
-        x = self.input_dropout(data.x if self.stem is None else self.stem(data.x))
-        edges = edges_of(data)
-        for number, conv in enumerate(self.convs):
-            if number:
-                x = self.dropout(elu(x))
-            x = attend(conv, edges, x, self.dropout)
-        return select(x, nodes)
+    def activate(self, x: Tensor) -> Tensor:
+        return elu(x)
 
 
 def attend(conv: GATConv, edges: Edges, x: Tensor, dropout: Dropout) -> Tensor:

@@ -15,6 +15,7 @@ from herofilter.baselines.edge_attention import (
     edge_softmax,
     edges_of,
 )
+from herofilter.baselines.reset import reset_children
 from herofilter.baselines.token_encoder import check_heads
 from herofilter.config import Config
 from herofilter.errors import ConfigError
@@ -91,12 +92,7 @@ class GOAT(NodeClassifier):
         self.head = Head(2 * hidden_channels, hidden_channels, out_channels, 2, dropout)
 
     def reset_parameters(self) -> None:
-        self.stem.reset_parameters()
-        for conv in self.convs:
-            if isinstance(conv, TransformerConv):
-                conv.reset_parameters()
-        for layer in (self.codebook, self.query, self.key, self.value, self.head):
-            layer.reset_parameters()
+        reset_children(self)
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
         hidden: Tensor = self.stem(data.x)
@@ -107,7 +103,7 @@ class GOAT(NodeClassifier):
         for number, conv in enumerate(self.convs):
             if number:
                 local = self.dropout(local.relu())
-            local = convolve(conv, edges, local)
+            local = transformer_conv(conv, edges, local)
         both = torch.cat([select(local, nodes), self.globally(select(hidden, nodes))], dim=1)
         logits: Tensor = self.head(both.relu())
         return logits
@@ -125,7 +121,7 @@ class GOAT(NodeClassifier):
         return self.codebook.attend(query, key, value).reshape(hidden.shape)
 
 
-def convolve(conv: TransformerConv, edges: Edges, hidden: Tensor) -> Tensor:
+def transformer_conv(conv: TransformerConv, edges: Edges, hidden: Tensor) -> Tensor:
     """Return what ``conv(hidden, edge_index)`` would, for edges without duplicates."""
     query, key, value = (
         layer(hidden).view(-1, conv.heads, conv.out_channels)

@@ -5,6 +5,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from herofilter.baselines.adjacency import propagation
+from herofilter.baselines.reset import reset_children
 from herofilter.baselines.two_hop_adjacency import two_hop_adjacency
 from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier, select
@@ -60,8 +61,7 @@ class H2GCN(NodeClassifier):
         self.classifier = nn.Linear((2 ** (hops + 1) - 1) * hidden_channels, out_channels)
 
     def reset_parameters(self) -> None:
-        self.stem.reset_parameters()
-        self.classifier.reset_parameters()
+        reset_children(self)
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
         near, far = propagation(data, "sym", loops=False), two_hop_adjacency(data)
@@ -84,6 +84,4 @@ class H2GCN(NodeClassifier):
 )
 def build_h2gcn(data: Data, config: Config) -> H2GCN:
     """Build an H2GCN for a graph."""
-    return H2GCN(
-        *arguments(data, config)._replace(num_layers=config.baseline.hops or 2),
-    )
+    return H2GCN(*arguments(data, config)._replace(num_layers=config.baseline.hops or 2))

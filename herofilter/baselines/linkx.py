@@ -1,22 +1,22 @@
-"""LINKX: the baseline that reads a node's row of the adjacency like features."""
+"""LINKX: an MLP on a node's features and on its row of the adjacency."""
 
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.nn import LINKX as PyGLINKX, MLP as PyGMLP
 
 from herofilter.baselines.adjacency import weighted_edges
+from herofilter.baselines.feature_model import FeatureModel
 from herofilter.baselines.graph_cache import cached_on_graph
 from herofilter.config import Config
 from herofilter.errors import GraphError
-from herofilter.nn.classifier import NodeClassifier, select
-from herofilter.nn.dropout import Dropout
+from herofilter.nn.classifier import select
 from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.sparse import sparse_product
-from herofilter.nn.stem import FeatureLinear, Stem
+from herofilter.nn.stem import FeatureLinear
 from herofilter.patchers.products import csr_of
 
 
-class LINKX(NodeClassifier):
+class LINKX(FeatureModel):
     r"""Separate embeddings of adjacency and features (Lim et al., NeurIPS 2021).
 
     .. math::
@@ -55,25 +55,14 @@ class LINKX(NodeClassifier):
         input_dropout: float = 0.5,
         num_embeddings: int = 0,
     ) -> None:
-        super().__init__()
+        super().__init__(in_channels, hidden_channels, dropout, input_dropout, num_embeddings)
         self.num_nodes = num_nodes
-        self.stem = None
-        if num_embeddings:
-            self.stem = Stem(in_channels, hidden_channels, input_dropout, 0.0, num_embeddings)
-            in_channels = hidden_channels
-        self.input_dropout = Dropout(input_dropout)
-        self.dropout = Dropout(dropout)
-        self.net = PyGLINKX(num_nodes, in_channels, hidden_channels, out_channels, num_layers)
+        self.net = PyGLINKX(num_nodes, self.in_channels, hidden_channels, out_channels, num_layers)
         # the same map, but one that takes sparse features
-        self.net.node_mlp = FeatureLinear(in_channels, hidden_channels)
+        self.net.node_mlp = FeatureLinear(self.in_channels, hidden_channels)
         for norm in self.net.final_mlp.norms:
             # the last batch may have a single node
             norm.allow_single_element = True
-
-    def reset_parameters(self) -> None:
-        if self.stem is not None:
-            self.stem.reset_parameters()
-        self.net.reset_parameters()
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
         if data.num_nodes != self.num_nodes:
@@ -84,10 +73,7 @@ class LINKX(NodeClassifier):
         net = self.net
         rows = self.input_dropout(select(adjacency_rows(data), nodes))
         out = sparse_product(rows, net.edge_lin.weight) + net.edge_lin.bias
-        x = self.input_dropout(
-            select(data.x, nodes) if self.stem is None else self.stem(data.x, nodes)
-        )
-        x = net.node_mlp(x)
+        x = net.node_mlp(self.features(data, nodes))
         out = out + net.cat_lin1(out) + x + net.cat_lin2(x)
         return self.final(net.final_mlp, out.relu())
 
@@ -114,7 +100,4 @@ def adjacency_rows(data: Data) -> Tensor:
 )
 def build_linkx(data: Data, config: Config) -> LINKX:
     """Build a LINKX for a graph."""
-    return LINKX(
-        int(data.num_nodes or 0),
-        *arguments(data, config),
-    )
+    return LINKX(int(data.num_nodes or 0), *arguments(data, config))

@@ -3,6 +3,7 @@
 from torch import Tensor
 from torch_geometric.data import Data
 
+from herofilter.baselines.reset import reset_children
 from herofilter.config import Config
 from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.head import Head
@@ -47,8 +48,7 @@ class MLP(NodeClassifier):
         )
 
     def reset_parameters(self) -> None:
-        self.stem.reset_parameters()
-        self.head.reset_parameters()
+        reset_children(self)
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
         logits: Tensor = self.head(self.stem(data.x, nodes))
@@ -65,6 +65,4 @@ class MLP(NodeClassifier):
 )
 def build_mlp(data: Data, config: Config) -> MLP:
     """Build an MLP for a graph."""
-    return MLP(
-        *arguments(data, config),
-    )
+    return MLP(*arguments(data, config))

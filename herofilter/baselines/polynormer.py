@@ -1,4 +1,4 @@
-"""Polynormer: the baseline whose layers multiply, first along edges and then over all nodes."""
+"""Polynormer: layers that multiply hidden vectors, first along edges and then over all nodes."""
 
 import torch
 from torch import Tensor, nn
@@ -7,16 +7,16 @@ from torch_geometric.nn import GCNConv
 from torch_geometric.nn.attention import PolynormerAttention
 
 from herofilter.baselines.adjacency import propagation
-from herofilter.baselines.gcn import convolve
+from herofilter.baselines.feature_model import FeatureModel
+from herofilter.baselines.gcn import gcn_conv
 from herofilter.baselines.token_encoder import check_heads
 from herofilter.config import Config
-from herofilter.nn.classifier import NodeClassifier, select
-from herofilter.nn.dropout import Dropout
+from herofilter.nn.classifier import select
 from herofilter.nn.registry import arguments, register_model
-from herofilter.nn.stem import FeatureLinear, Stem
+from herofilter.nn.stem import FeatureLinear
 
 
-class Polynormer(NodeClassifier):
+class Polynormer(FeatureModel):
     r"""Polynomial-expressive graph transformer (Deng et al., ICLR 2024), as PyG has it.
 
     .. math::
@@ -67,19 +67,15 @@ class Polynormer(NodeClassifier):
         beta: float = 0.9,
         local_steps: int = 50,
     ) -> None:
-        super().__init__()
         check_heads(hidden_channels, heads)
+        super().__init__(in_channels, hidden_channels, dropout, input_dropout, num_embeddings)
         self.beta, self.local_steps = beta, local_steps
-        self.stem = None
-        if num_embeddings:
-            self.stem = Stem(in_channels, hidden_channels, input_dropout, 0.0, num_embeddings)
-            in_channels = hidden_channels
-        widths = [in_channels, *[hidden_channels] * (num_layers - 1)]
+        widths = [self.in_channels, *[hidden_channels] * (num_layers - 1)]
         self.gates = nn.ModuleList(FeatureLinear(width, hidden_channels) for width in widths)
         self.lins = nn.ModuleList(FeatureLinear(width, hidden_channels) for width in widths)
         self.convs = nn.ModuleList(GCNConv(width, hidden_channels) for width in widths)
         # the same map, but one that takes sparse features
-        self.convs[0].lin = FeatureLinear(in_channels, hidden_channels, bias=False)
+        self.convs[0].lin = FeatureLinear(self.in_channels, hidden_channels, bias=False)
         self.batch_norms = nn.ModuleList(nn.BatchNorm1d(hidden_channels) for _ in widths)
         self.layer_norms = nn.ModuleList(nn.LayerNorm(hidden_channels) for _ in widths)
         self.global_norm = nn.LayerNorm(hidden_channels)
@@ -91,15 +87,10 @@ class Polynormer(NodeClassifier):
         )
         self.local_head = nn.Linear(hidden_channels, out_channels)
         self.global_head = nn.Linear(hidden_channels, out_channels)
-        self.input_dropout = Dropout(input_dropout)
-        self.dropout = Dropout(dropout)
         self.register_buffer("steps", torch.tensor(0))
 
     def reset_parameters(self) -> None:
-        for layer in self.children():
-            for part in layer if isinstance(layer, nn.ModuleList) else (layer,):
-                if not isinstance(part, Dropout):
-                    part.reset_parameters()  # type: ignore[operator]
+        super().reset_parameters()
         self.steps.zero_()
 
     @property
@@ -110,7 +101,7 @@ class Polynormer(NodeClassifier):
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
         if self.training:
             self.steps += 1
-        x = self.input_dropout(data.x if self.stem is None else self.stem(data.x))
+        x = self.features(data)
         hidden = self._local(x, data)
         if not self.is_global:
             logits: Tensor = self.local_head(select(hidden, nodes))
@@ -128,7 +119,7 @@ class Polynormer(NodeClassifier):
         total: Tensor | None = None
         for gate, lin, conv, batch_norm, layer_norm in zip(*layers, strict=True):
             factor = gate(x).relu()
-            x = self.dropout(batch_norm(convolve(conv, spread, x) + lin(x)).relu())
+            x = self.dropout(batch_norm(gcn_conv(conv, spread, x) + lin(x)).relu())
             x = (1 - self.beta) * layer_norm(factor * x) + self.beta * x
             total = x if total is None else total + x
         return x if total is None else total
@@ -143,7 +134,4 @@ class Polynormer(NodeClassifier):
 )
 def build_polynormer(data: Data, config: Config) -> Polynormer:
     """Build a Polynormer for a graph."""
-    return Polynormer(
-        *arguments(data, config),
-        heads=config.baseline.heads or 1,
-    )
+    return Polynormer(*arguments(data, config), heads=config.baseline.heads or 1)

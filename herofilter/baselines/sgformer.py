@@ -1,4 +1,4 @@
-"""SGFormer: the baseline with one layer of linear attention over all nodes beside a GCN."""
+"""SGFormer: a layer of linear attention over all nodes beside a GCN."""
 
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -6,16 +6,16 @@ from torch_geometric.nn import GCNConv
 from torch_geometric.nn.attention import SGFormerAttention
 
 from herofilter.baselines.adjacency import propagation
-from herofilter.baselines.gcn import convolve
+from herofilter.baselines.feature_model import FeatureModel
+from herofilter.baselines.gcn import gcn_conv
 from herofilter.baselines.token_encoder import check_heads
 from herofilter.config import Config
-from herofilter.nn.classifier import NodeClassifier, select
-from herofilter.nn.dropout import Dropout
+from herofilter.nn.classifier import select
 from herofilter.nn.registry import arguments, register_model
-from herofilter.nn.stem import FeatureLinear, Stem
+from herofilter.nn.stem import FeatureLinear
 
 
-class SGFormer(NodeClassifier):
+class SGFormer(FeatureModel):
     r"""Simplified graph transformer (Wu et al., NeurIPS 2023), as PyG has it.
 
     .. math::
@@ -59,14 +59,10 @@ class SGFormer(NodeClassifier):
         alpha: float = 0.5,
         attention_layers: int = 1,
     ) -> None:
-        super().__init__()
         check_heads(hidden_channels, heads)
+        super().__init__(in_channels, hidden_channels, dropout, input_dropout, num_embeddings)
         self.alpha = alpha
-        self.stem = None
-        if num_embeddings:
-            self.stem = Stem(in_channels, hidden_channels, input_dropout, 0.0, num_embeddings)
-            in_channels = hidden_channels
-        self.attention_in = FeatureLinear(in_channels, hidden_channels)
+        self.attention_in = FeatureLinear(self.in_channels, hidden_channels)
         self.attentions = nn.ModuleList(
             SGFormerAttention(hidden_channels, heads, hidden_channels)
             for _ in range(attention_layers)
@@ -74,7 +70,7 @@ class SGFormer(NodeClassifier):
         self.attention_norms = nn.ModuleList(
             nn.LayerNorm(hidden_channels) for _ in range(attention_layers + 1)
         )
-        self.graph_in = FeatureLinear(in_channels, hidden_channels)
+        self.graph_in = FeatureLinear(self.in_channels, hidden_channels)
         self.convs = nn.ModuleList(
             GCNConv(hidden_channels, hidden_channels) for _ in range(num_layers)
         )
@@ -82,20 +78,9 @@ class SGFormer(NodeClassifier):
             nn.BatchNorm1d(hidden_channels) for _ in range(num_layers + 1)
         )
         self.head = nn.Linear(hidden_channels, out_channels)
-        self.input_dropout = Dropout(input_dropout)
-        self.dropout = Dropout(dropout)
-
-    def reset_parameters(self) -> None:
-        for layers in (self.attentions, self.attention_norms, self.convs, self.graph_norms):
-            for layer in layers:
-                layer.reset_parameters()  # type: ignore[operator]
-        for layer in (self.attention_in, self.graph_in, self.head):
-            layer.reset_parameters()
-        if self.stem is not None:
-            self.stem.reset_parameters()
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
-        x = self.input_dropout(data.x if self.stem is None else self.stem(data.x))
+        x = self.features(data)
         local, distant = self._convolved(x, data), self._attended(x)
         logits: Tensor = self.head(select(self.alpha * local + (1 - self.alpha) * distant, nodes))
         return logits
@@ -105,7 +90,7 @@ class SGFormer(NodeClassifier):
         first: Tensor = self.dropout(self.graph_norms[0](self.graph_in(x)).relu())
         hidden = first
         for conv, norm in zip(self.convs, self.graph_norms[1:], strict=True):
-            hidden = self.dropout(norm(convolve(conv, spread, hidden)).relu()) + first
+            hidden = self.dropout(norm(gcn_conv(conv, spread, hidden)).relu()) + first
         return hidden
 
     def _attended(self, x: Tensor) -> Tensor:

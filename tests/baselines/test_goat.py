@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from herofilter.baselines.edge_attention import edges_of
-from herofilter.baselines.goat import GOAT, convolve
+from herofilter.baselines.goat import GOAT, transformer_conv
 from herofilter.errors import ConfigError
 from tests.awkward import AWKWARD
 from tests.baselines.oracles import assert_same, build
@@ -16,7 +16,7 @@ def test_local_layer_is_that_of_pyg(name: str, heads: int) -> None:
     model, data = build("goat", AWKWARD[name](), heads=heads)
     conv = model.convs[0]
     hidden = torch.randn(10, 8, generator=torch.Generator().manual_seed(0))
-    found = convolve(conv, edges_of(data, loops=False), hidden)
+    found = transformer_conv(conv, edges_of(data, loops=False), hidden)
     assert_same(found, conv(hidden, data.edge_index), conv)
 
 
