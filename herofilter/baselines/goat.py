@@ -16,7 +16,7 @@ from herofilter.baselines.edge_attention import (
     edges_of,
 )
 from herofilter.baselines.reset import reset_children
-from herofilter.baselines.token_encoder import check_heads
+from herofilter.baselines.token_block import check_heads
 from herofilter.config import Config
 from herofilter.errors import ConfigError
 from herofilter.nn.classifier import NodeClassifier, select

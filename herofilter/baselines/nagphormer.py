@@ -1,18 +1,17 @@
-"""NAGphormer: a transformer over what each node sees hop by hop."""
+"""NAGphormer: a transformer over the neighbourhoods of each node, one token per hop."""
 
 import math
 
 from torch import Tensor
 from torch_geometric.data import Data
 
-from herofilter.baselines.polynomial_tokens import PolynomialTokens
 from herofilter.baselines.token_encoder import TokenEncoder
+from herofilter.baselines.token_transformer import TokenTransformer
 from herofilter.config import Config
-from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.registry import arguments, register_model
 
 
-class NAGphormer(NodeClassifier):
+class NAGphormer(TokenTransformer):
     r"""Neighbourhood-aggregation graph transformer (Chen et al., ICLR 2023).
 
     Each node has K + 1 tokens, its neighbourhoods from hop 0 to hop K, and a transformer runs over
@@ -55,22 +54,11 @@ class NAGphormer(NodeClassifier):
         hops: int = 5,
         heads: int = 2,
     ) -> None:
-        super().__init__()
-        self.tokens = PolynomialTokens(
-            in_channels,
-            hidden_channels,
-            hops,
-            input_dropout=input_dropout,
-            num_embeddings=num_embeddings,
-        )
+        super().__init__(in_channels, hidden_channels, hops, input_dropout, num_embeddings)
         self.encoder = TokenEncoder(hidden_channels, out_channels, num_layers, heads, dropout)
 
-    def reset_parameters(self) -> None:
-        self.tokens.reset_parameters()
-        self.encoder.reset_parameters()
-
-    def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
-        logits: Tensor = self.encoder(self.tokens(data, nodes))
+    def encode(self, tokens: Tensor, mask: Tensor | None) -> Tensor:
+        logits: Tensor = self.encoder(tokens, mask)
         return logits
 
 
@@ -85,10 +73,8 @@ class NAGphormer(NodeClassifier):
 def build_nagphormer(data: Data, config: Config) -> NAGphormer:
     """Build NAGphormer for a graph."""
     width = config.model.hidden_channels
-    model = NAGphormer(
+    return NAGphormer(
         *arguments(data, config, least_layers=1),
         hops=config.baseline.hops or 5,
         heads=config.baseline.heads or math.gcd(width, 2),
-    )
-    model.whole_graph = not model.tokens.keeps_table(data)
-    return model
+    ).for_graph(data)

@@ -9,7 +9,7 @@ from torch_geometric.nn.attention import PolynormerAttention
 from herofilter.baselines.adjacency import propagation
 from herofilter.baselines.feature_model import FeatureModel
 from herofilter.baselines.gcn import gcn_conv
-from herofilter.baselines.token_encoder import check_heads
+from herofilter.baselines.token_block import check_heads
 from herofilter.config import Config
 from herofilter.nn.classifier import select
 from herofilter.nn.registry import arguments, register_model

@@ -8,11 +8,11 @@ from torch_geometric.data import Data
 
 from herofilter.baselines.graph_cache import cached_on_graph
 from herofilter.baselines.graph_partition import Partition, partition, rank_groups
-from herofilter.baselines.polynomial_tokens import PolynomialTokens
 from herofilter.baselines.token_encoder import TokenEncoder
+from herofilter.baselines.token_transformer import TokenTransformer
 from herofilter.config import Config
 from herofilter.errors import ConfigError
-from herofilter.nn.classifier import NodeClassifier, select
+from herofilter.nn.classifier import select
 from herofilter.nn.registry import arguments, register_model
 from herofilter.patchers import FastPatcher, Patches
 
@@ -34,7 +34,7 @@ class ShownLabels(nn.Module):
         self.register_buffer("known", torch.full((num_nodes,), -1))
 
 
-class VCRGraphormer(NodeClassifier):
+class VCRGraphormer(TokenTransformer):
     r"""Virtual connection ranking graph transformer (Fu et al., ICLR 2024).
 
     A node's tokens are its features and those of its neighbourhoods hop by hop, then the nodes
@@ -94,7 +94,6 @@ class VCRGraphormer(NodeClassifier):
         alpha: float = 0.5,
         num_clusters: int = 16,
     ) -> None:
-        super().__init__()
         if num_tokens < 1 or num_clusters < 1:
             raise ConfigError(
                 "num_tokens and num_clusters must be at least 1 "
@@ -102,14 +101,8 @@ class VCRGraphormer(NodeClassifier):
             )
         if not 0 < alpha <= 1:
             raise ConfigError(f"alpha must be above 0 and at most 1 (got {alpha:g})")
+        super().__init__(in_channels, hidden_channels, hops, input_dropout, num_embeddings)
         self.num_tokens, self.alpha, self.num_clusters = num_tokens, alpha, num_clusters
-        self.tokens = PolynomialTokens(
-            in_channels,
-            hidden_channels,
-            hops,
-            input_dropout=input_dropout,
-            num_embeddings=num_embeddings,
-        )
         self.weight_vector = nn.Parameter(torch.empty(hidden_channels))
         self.class_vectors = nn.Parameter(torch.empty(out_channels, hidden_channels))
         self.labels = ShownLabels(num_nodes)
@@ -127,7 +120,7 @@ class VCRGraphormer(NodeClassifier):
     def show_labels(self, labels: Tensor) -> None:
         self.labels.known = labels
 
-    def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
+    def sequence(self, data: Data, nodes: Tensor | None) -> Tokens:
         walks = self.walks(data)
         index, score = select(walks.index, nodes), select(walks.score, nodes)
         hops = self.tokens(data, nodes) + self.weight_vector
@@ -140,7 +133,10 @@ class VCRGraphormer(NodeClassifier):
             # without the first column, the node itself
             parts.append(self.class_tokens(index[:, 1:], score[:, 1:]))
         tokens, masks = (torch.cat(part, dim=1) for part in zip(*parts, strict=True))
-        logits: Tensor = self.encoder(tokens, masks)
+        return tokens, masks
+
+    def encode(self, tokens: Tensor, mask: Tensor | None) -> Tensor:
+        logits: Tensor = self.encoder(tokens, mask)
         return logits
 
     def walks(self, data: Data) -> Patches:
@@ -198,13 +194,11 @@ class VCRGraphormer(NodeClassifier):
 def build_vcr_graphormer(data: Data, config: Config) -> VCRGraphormer:
     """Build VCR-Graphormer for a graph."""
     width = config.model.hidden_channels
-    model = VCRGraphormer(
+    return VCRGraphormer(
         *arguments(data, config, least_layers=1),
         int(data.num_nodes or 0),
         hops=config.baseline.hops or 3,
         heads=config.baseline.heads or math.gcd(width, 2),
         num_tokens=config.baseline.tokens or 4,
         alpha=config.baseline.alpha or 0.5,
-    )
-    model.whole_graph = not model.tokens.keeps_table(data)
-    return model
+    ).for_graph(data)

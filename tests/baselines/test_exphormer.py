@@ -8,7 +8,8 @@ from torch import Tensor
 from torch_geometric.utils import to_dense_adj
 
 from herofilter.baselines.expander import KINDS, expander, interaction
-from herofilter.baselines.exphormer import Exphormer, SparseAttention
+from herofilter.baselines.exphormer import Exphormer
+from herofilter.baselines.exphormer_layer import SparseAttention
 from herofilter.config import Config
 from herofilter.errors import ConfigError
 from herofilter.nn import find_model

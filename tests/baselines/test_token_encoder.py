@@ -5,7 +5,8 @@ import torch
 from torch import Tensor, nn
 
 from herofilter.baselines import token_encoder as room
-from herofilter.baselines.token_encoder import TokenBlock, TokenEncoder
+from herofilter.baselines.token_block import TokenBlock
+from herofilter.baselines.token_encoder import TokenEncoder
 from herofilter.errors import ConfigError
 
 
