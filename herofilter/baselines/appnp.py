@@ -25,7 +25,7 @@ class APPNP(PropagatedMLP):
     Args:
         mlp: gives :math:`\mathbf{Z}^{(0)}`.
         hops: K, the steps of the propagation.
-        alpha: α, the weight of a node's own prediction in each step.
+        alpha: α, the restart probability: the weight of a node's own prediction in each step.
     """
 
     def __init__(self, mlp: MLP, hops: int = HOPS, alpha: float = ALPHA) -> None:
@@ -34,10 +34,10 @@ class APPNP(PropagatedMLP):
 
     def propagate(self, data: Data, x: Tensor) -> Tensor:
         """Return what ``self.prop(x, edge_index, edge_weight)`` would, by K sparse products."""
-        spread, alpha = propagation(data), self.prop.alpha
+        propagate, alpha = propagation(data), self.prop.alpha
         out, start = x, alpha * x
         for _ in range(self.prop.K):
-            out = (1 - alpha) * spread(out) + start
+            out = (1 - alpha) * propagate(out) + start
         return out
 
 

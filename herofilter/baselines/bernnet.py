@@ -8,9 +8,8 @@ from torch_geometric.data import Data
 
 from herofilter.baselines.chebyshev import (
     chebyshev_coefficients,
+    chebyshev_filter,
     chebyshev_nodes,
-    chebyshev_sum,
-    shifted_laplacian,
 )
 from herofilter.baselines.mlp import MLP
 from herofilter.baselines.propagated_mlp import PropagatedMLP
@@ -18,6 +17,22 @@ from herofilter.config import Config
 from herofilter.nn.registry import arguments, register_model
 
 HOPS = 10
+
+
+def bernstein(order: int, points: Tensor) -> Tensor:
+    r"""Return :math:`B_k(\lambda) = \binom{K}{k} (1 - \lambda/2)^{K-k} (\lambda/2)^k`.
+
+    Shapes:
+        - points: ``[f]``, within [0, 2]
+        - output: ``[f, K + 1]``
+
+    Example:
+        >>> bernstein(2, torch.tensor([1.0]))
+        tensor([[0.2500, 0.5000, 0.2500]])
+    """
+    half = points / 2
+    columns = [math.comb(order, k) * (1 - half) ** (order - k) * half**k for k in range(order + 1)]
+    return torch.stack(columns, dim=1)
 
 
 class BernNet(PropagatedMLP):
@@ -48,8 +63,7 @@ class BernNet(PropagatedMLP):
         nn.init.ones_(self.theta)
 
     def propagate(self, data: Data, x: Tensor) -> Tensor:
-        terms = [weight * x for weight in self.basis @ self.theta.relu()]
-        return chebyshev_sum(shifted_laplacian(data), terms)
+        return chebyshev_filter(data, self.basis @ self.theta.relu(), x)
 
     def response(self, eigenvalues: Tensor) -> Tensor:
         r"""Return :math:`g(\lambda) = \sum_k \mathrm{ReLU}(\theta_k) B_k(\lambda)`.
@@ -61,22 +75,6 @@ class BernNet(PropagatedMLP):
         return bernstein(self.theta.numel() - 1, eigenvalues) @ self.theta.relu().to(
             eigenvalues.dtype
         )
-
-
-def bernstein(order: int, points: Tensor) -> Tensor:
-    r"""Return :math:`B_k(\lambda) = \binom{K}{k} (1 - \lambda/2)^{K-k} (\lambda/2)^k`.
-
-    Shapes:
-        - points: ``[f]``, within [0, 2]
-        - output: ``[f, K + 1]``
-
-    Example:
-        >>> bernstein(2, torch.tensor([1.0]))
-        tensor([[0.2500, 0.5000, 0.2500]])
-    """
-    half = points / 2
-    columns = [math.comb(order, k) * (1 - half) ** (order - k) * half**k for k in range(order + 1)]
-    return torch.stack(columns, dim=1)
 
 
 @register_model(

@@ -20,12 +20,40 @@ from herofilter.nn.stem import FeatureLinear
 _TINY = 1e-9
 
 
+def block_matrix(propagate: Propagation, labels: Tensor) -> Tensor:
+    r"""Return the share of class b among the neighbours of class a: ``[C, C]``.
+
+    .. math::
+        \mathbf{H} = (\mathbf{Y}^\top \mathbf{A} \mathbf{Y}) \oslash
+        (\mathbf{Y}^\top \mathbf{A} \mathbf{1})
+
+    Args:
+        propagate: the product with **A**.
+        labels: **Y** ``[n, C]``, whose rows sum to one.
+    """
+    return _normalise_rows(labels.t() @ propagate(labels))
+
+
+def _normalise_rows(matrix: Tensor) -> Tensor:
+    return matrix / matrix.sum(1, keepdim=True).clamp(min=_TINY)
+
+
+def looped_edges(data: Data, beta: float) -> Edges:
+    """Return the graph's edges with a self-loop of weight ``beta`` at each node, cached."""
+    loops = beta * sp.eye_array(int(data.num_nodes or 0), format="csr")
+    return cached_on_graph(
+        data,
+        ("looped edges", beta),
+        lambda: Edges.of(sp.csr_array(adjacency(data, loops=False) + loops)),
+    )
+
+
 class BMGCN(FeatureModel):
     r"""Block modelling-guided GCN (He et al., AAAI 2022).
 
     An MLP gives soft labels :math:`\mathbf{B}`; :math:`\mathbf{Y}` are the same, but the true
-    ones on training nodes. Classes are alike if they link to the same classes, and edges between
-    nodes of like classes weigh more:
+    ones on training nodes. Classes are similar if they link to the same classes, and edges between
+    nodes of similar classes get larger weights:
 
     .. math::
         \mathbf{H} = (\mathbf{Y}^\top \mathbf{A} \mathbf{Y}) \oslash
@@ -36,9 +64,9 @@ class BMGCN(FeatureModel):
         \mathbf{Z}^{(l+1)} = \mathrm{ReLU}(\mathbf{S} \mathbf{Z}^{(l)} \mathbf{W}_1^{(l)}
         + \mathbf{Z}^{(l)} \mathbf{W}_2^{(l)})
 
-    The rows of **Q** are made to add up to one, and the softmax runs over the edges into a node;
-    only edges have entries. The loss of the MLP on the training nodes is added to that of the
-    output.
+    The rows of **Q** are normalised to sum to one, and the softmax runs over the edges into a node;
+    only pairs with an edge have entries. The loss of the MLP on the training nodes is added to that
+    of the output.
 
     Args:
         in_channels: width of the features.
@@ -86,7 +114,7 @@ class BMGCN(FeatureModel):
         widths = [*[hidden_channels] * (num_layers - 1), out_channels]
         self.layers = nn.ModuleList([FeatureLinear(self.in_channels, 2 * widths[0])])
         self.layers.extend(nn.Linear(hidden_channels, 2 * width) for width in widths[1:])
-        # they belong to the graph, and are shown anew with it
+        # labels belong to the graph: a saved model doesn't have them
         self.register_buffer("known", None, persistent=False)
         self._soft_logits: Tensor | None = None
 
@@ -105,15 +133,15 @@ class BMGCN(FeatureModel):
         logits = second(first(x).relu())
         if self.training:
             self._soft_logits = logits
-        edges, weight = self.weigh(data, logits.softmax(1))
+        edges, weight = self.edge_weights(data, logits.softmax(1))
         for number, layer in enumerate(self.layers):
             if number:
                 x = self.dropout(x.relu())
-            near, own = layer(x).chunk(2, dim=1)
-            x = edge_product(edges, weight, near.unsqueeze(1)).squeeze(1) + own
+            neighbours, ego = layer(x).chunk(2, dim=1)
+            x = edge_product(edges, weight, neighbours.unsqueeze(1)).squeeze(1) + ego
         return select(x, nodes)
 
-    def weigh(self, data: Data, soft: Tensor) -> tuple[Edges, Tensor]:
+    def edge_weights(self, data: Data, soft: Tensor) -> tuple[Edges, Tensor]:
         """Return the edges, self-loops among them, and **S** on them: ``[E, 1]``."""
         edges = looped_edges(data, self.beta)
         similarity = self.similarity(data, soft)
@@ -121,13 +149,13 @@ class BMGCN(FeatureModel):
         return edges, edge_softmax(edges, edges.weight.unsqueeze(1) * score)
 
     def similarity(self, data: Data, soft: Tensor) -> Tensor:
-        """Return **Q**, how alike classes are in whom they link to: ``[C, C]``."""
+        """Return **Q**, the similarity of classes by the classes they link to: ``[C, C]``."""
         block = block_matrix(propagation(data, "none", loops=False), self.labels(soft))
         enhanced = 1 + (self.enhance - 1) * torch.eye(self.out_channels)
-        return _rows_to_one((block @ block.t()) * enhanced)
+        return _normalise_rows((block @ block.t()) * enhanced)
 
     def labels(self, soft: Tensor) -> Tensor:
-        """Return soft labels with the true ones in the rows of training nodes: ``[n, C]``."""
+        """Return the soft labels, with the true ones in the rows of training nodes: ``[n, C]``."""
         if self.known is None:
             return soft
         if self.known.numel() != soft.size(0):
@@ -137,34 +165,6 @@ class BMGCN(FeatureModel):
             )
         true = one_hot(self.known.clamp(min=0), self.out_channels).to(soft.dtype)
         return torch.where((self.known >= 0).unsqueeze(1), true, soft)
-
-
-def block_matrix(spread: Propagation, labels: Tensor) -> Tensor:
-    r"""Return the share of class b among the neighbours of class a: ``[C, C]``.
-
-    .. math::
-        \mathbf{H} = (\mathbf{Y}^\top \mathbf{A} \mathbf{Y}) \oslash
-        (\mathbf{Y}^\top \mathbf{A} \mathbf{1})
-
-    Args:
-        spread: the product with **A**.
-        labels: **Y** ``[n, C]``, rows adding up to one.
-    """
-    return _rows_to_one(labels.t() @ spread(labels))
-
-
-def _rows_to_one(matrix: Tensor) -> Tensor:
-    return matrix / matrix.sum(1, keepdim=True).clamp(min=_TINY)
-
-
-def looped_edges(data: Data, beta: float) -> Edges:
-    """Return the graph's edges with a self-loop of weight ``beta`` at each node, remembered."""
-    loops = beta * sp.eye_array(int(data.num_nodes or 0), format="csr")
-    return cached_on_graph(
-        data,
-        ("looped edges", beta),
-        lambda: Edges.of(sp.csr_array(adjacency(data, loops=False) + loops)),
-    )
 
 
 @register_model(

@@ -23,7 +23,7 @@ class ChebNet(ConvStack):
         \mathbf{H}^{(l)} \mathbf{W}^{(l)}_k + \mathbf{b}^{(l)}\Big), \qquad
         \mathbf{L} = \mathbf{I} - \mathbf{D}^{-1/2} \mathbf{A} \mathbf{D}^{-1/2}
 
-    The largest eigenvalue of **L** is taken to be 2, its bound.
+    The largest eigenvalue of **L** is replaced by its upper bound, 2.
 
     Args:
         in_channels: width of the features.

@@ -6,9 +6,9 @@ from torch_geometric.data import Data
 
 from herofilter.baselines.chebyshev import (
     chebyshev_coefficients,
+    chebyshev_filter,
     chebyshev_nodes,
     chebyshev_sum,
-    shifted_laplacian,
 )
 from herofilter.baselines.mlp import MLP
 from herofilter.baselines.propagated_mlp import PropagatedMLP
@@ -54,8 +54,7 @@ class ChebNetII(PropagatedMLP):
         self.gamma.copy_(low if self.start == "low" else torch.ones_like(low))
 
     def propagate(self, data: Data, x: Tensor) -> Tensor:
-        terms = [weight * x for weight in self.basis @ self.gamma.relu()]
-        return chebyshev_sum(shifted_laplacian(data), terms)
+        return chebyshev_filter(data, self.basis @ self.gamma.relu(), x)
 
     def response(self, eigenvalues: Tensor) -> Tensor:
         r"""Return :math:`g(\lambda) = \sum_k c_k T_k(\lambda - 1)`.

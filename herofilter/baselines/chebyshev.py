@@ -1,4 +1,4 @@
-"""Polynomials of a graph's Laplacian in Chebyshev's basis: one sparse product per order."""
+"""Polynomials of a graph's Laplacian in the Chebyshev basis: one sparse product per order."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -19,15 +19,15 @@ def shifted_laplacian(data: Data) -> Callable[[Tensor], Tensor]:
         >>> shifted_laplacian(data)(torch.tensor([[1.0], [2.0]])).tolist()
         [[-2.0], [-1.0]]
     """
-    spread = propagation(data, "sym", loops=False)
-    return lambda hidden: -spread(hidden)
+    propagate = propagation(data, "sym", loops=False)
+    return lambda hidden: -propagate(hidden)
 
 
 def chebyshev_sum(step: Callable[[Tensor], Tensor], terms: Iterable[Tensor]) -> Tensor:
     r"""Return :math:`\sum_k T_k(\mathbf{M}) \mathbf{Z}_k` by Clenshaw's recurrence.
 
     Args:
-        step: the product with **M**; it is asked for once per order.
+        step: the product with **M**, called once per order.
         terms: :math:`\mathbf{Z}_0, \dots, \mathbf{Z}_K`, all of one shape.
 
     Example:
@@ -44,6 +44,16 @@ def chebyshev_sum(step: Callable[[Tensor], Tensor], terms: Iterable[Tensor]) -> 
     return rest[0] + step(current) - following
 
 
+def chebyshev_filter(data: Data, coefficients: Tensor, x: Tensor) -> Tensor:
+    r"""Return :math:`\sum_k c_k T_k(\mathbf{L} - \mathbf{I}) \mathbf{X}`.
+
+    Shapes:
+        - coefficients: ``[K + 1]``; x: ``[n, c]``
+        - output: ``[n, c]``
+    """
+    return chebyshev_sum(shifted_laplacian(data), [weight * x for weight in coefficients])
+
+
 def chebyshev_nodes(order: int) -> Tensor:
     r"""Return the zeros of :math:`T_{K+1}` in ascending order.
 
@@ -54,7 +64,7 @@ def chebyshev_nodes(order: int) -> Tensor:
 
 
 def chebyshev_coefficients(order: int) -> Tensor:
-    r"""Return the matrix that makes values at the nodes the coefficients of their interpolation.
+    r"""Return the matrix from values at the Chebyshev nodes to coefficients of their interpolant.
 
     .. math::
         c_k = \frac{2 - [k = 0]}{K + 1} \sum_{j=0}^K T_k(x_j) \, \gamma_j
@@ -69,12 +79,12 @@ def chebyshev_coefficients(order: int) -> Tensor:
         >>> (chebyshev_coefficients(2) @ torch.ones(3).double()).round(decimals=6).abs().tolist()
         [1.0, 0.0, 0.0]
     """
-    number = torch.arange(order + 1, dtype=torch.float64)
-    matrix = 2 / (order + 1) * (number.unsqueeze(1) * _angles(order)).cos()
+    k = torch.arange(order + 1, dtype=torch.float64)
+    matrix = 2 / (order + 1) * (k.unsqueeze(1) * _angles(order)).cos()
     matrix[0] /= 2
     return matrix
 
 
 def _angles(order: int) -> Tensor:
-    number = torch.arange(order + 1, dtype=torch.float64)
-    return (order - number + 0.5) * math.pi / (order + 1)
+    k = torch.arange(order + 1, dtype=torch.float64)
+    return (order - k + 0.5) * math.pi / (order + 1)

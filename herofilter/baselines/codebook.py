@@ -1,4 +1,4 @@
-"""A codebook: centroids of all nodes' vectors, kept by exponential moving averages."""
+"""A codebook: centroids of all nodes' vectors, updated by exponential moving averages."""
 
 import math
 
@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 class Codebook(nn.Module):
-    r"""k-means whose sums forget: each call in training moves the centroids a little.
+    r"""Online k-means with exponential moving averages, updated at each training step.
 
     With the nodes :math:`C_i` that are nearest to centroid i,
 
@@ -16,14 +16,14 @@ class Codebook(nn.Module):
         \mathbf{m}_i \leftarrow \gamma \mathbf{m}_i + (1 - \gamma) \sum_{v \in C_i} \mathbf{h}_v,
         \qquad \boldsymbol{\mu}_i = \mathbf{m}_i / n_i
 
-    At the first call in training the centroids start from nodes that are far apart: the one that
-    is farthest from the mean, then each time the one that is farthest from all before. No
-    gradient passes through the centroids.
+    At the first update the centroids are initialised by farthest-first traversal: the node that
+    is farthest from the mean, then each time the one that is farthest from all chosen before.
+    Centroids have no gradient.
 
     Args:
-        num_centroids: how many there are.
+        num_centroids: number of centroids.
         channels: width h of the vectors.
-        decay: γ, the share of the past.
+        decay: γ, the weight of the previous averages.
 
     Shapes:
         - hidden: ``[n, h]``
@@ -45,7 +45,7 @@ class Codebook(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the centroids anew; they stand until the first call in training."""
+        """Draw random centroids, which the first update replaces."""
         self.centroids = torch.randn(self.centroids.shape)
         self.total = self.centroids.clone()
         self.size = torch.ones(self.size.shape)
@@ -53,30 +53,30 @@ class Codebook(nn.Module):
 
     @torch.no_grad()
     def update(self, hidden: Tensor) -> None:
-        """Move the centroids towards the vectors of all nodes."""
+        """Update the averages with the vectors of all nodes."""
         if not self.started:
-            self.centroids = far_apart(hidden, self.size.numel())
-        near = self.nearest(hidden)
-        size = torch.bincount(near, minlength=self.size.numel()).to(hidden.dtype)
-        total = torch.zeros_like(self.total).index_add_(0, near, hidden)
+            self.centroids = farthest_first(hidden, self.size.numel())
+        nearest = self.nearest(hidden)
+        size = torch.bincount(nearest, minlength=self.size.numel()).to(hidden.dtype)
+        total = torch.zeros_like(self.total).index_add_(0, nearest, hidden)
         if self.started:
             size = self.decay * self.size + (1 - self.decay) * size
             total = self.decay * self.total + (1 - self.decay) * total
         mean = total / size.clamp(min=1e-12).unsqueeze(1)
-        # a centroid that no node is near to stays where it is
+        # an empty cluster keeps its centroid
         self.centroids = torch.where(size.unsqueeze(1) > 0, mean, self.centroids)
         self.size, self.total, self.started = size, total, torch.tensor(True)
 
     def nearest(self, hidden: Tensor) -> Tensor:
-        """Return the number of the nearest centroid of each vector: ``[n]``."""
+        """Return the index of the nearest centroid of each vector: ``[n]``."""
         # the squared length of the vector itself is the same for all centroids
         distance = self.centroids.square().sum(1) - 2 * hidden @ self.centroids.t()
         return distance.argmin(1)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        r"""Return the attention of nodes to all nodes, each standing at its centroid.
+        r"""Return the attention of nodes to all nodes, each replaced by its centroid.
 
-        Members of a cluster have the same key, so the cluster counts as often as it has members:
+        Members of a cluster share a key, so that a cluster is weighted by its size:
 
         .. math::
             \mathrm{softmax}(\mathbf{q}_v \mathbf{K}^\top / \sqrt{d} + \log \mathbf{n}) \mathbf{V}
@@ -91,18 +91,18 @@ class Codebook(nn.Module):
         return (weight @ value.transpose(0, 1)).transpose(0, 1)
 
 
-def far_apart(hidden: Tensor, count: int) -> Tensor:
-    """Return ``count`` rows of ``hidden`` by farthest-first traversal; the first of equals.
+def farthest_first(hidden: Tensor, count: int) -> Tensor:
+    """Return ``count`` rows of ``hidden`` by farthest-first traversal; ties go to the first.
 
     Example:
-        >>> far_apart(torch.tensor([[0.0], [1.0], [5.0], [9.0]]), 3).flatten().tolist()
+        >>> farthest_first(torch.tensor([[0.0], [1.0], [5.0], [9.0]]), 3).flatten().tolist()
         [9.0, 0.0, 5.0]
     """
     distance = (hidden - hidden.mean(0)).square().sum(1)
     chosen = []
-    for number in range(count):
+    for step in range(count):
         row = hidden[distance.argmax()]
         chosen.append(row)
         to_row = (hidden - row).square().sum(1)
-        distance = to_row if number == 0 else torch.minimum(distance, to_row)
+        distance = to_row if step == 0 else torch.minimum(distance, to_row)
     return torch.stack(chosen)

@@ -1,4 +1,4 @@
-"""Attention along edges: weights per edge, learned, without a copy of the vectors per edge."""
+"""Attention along edges in compiled loops, without a copy of the hidden vectors per edge."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,15 +17,15 @@ from herofilter.baselines.graph_cache import cached_on_graph
 
 @dataclass(frozen=True)
 class Edges:
-    """The edges of a graph in the order of their targets, each pair once.
+    """The edges of a graph sorted by target, each pair of nodes once.
 
     Args:
-        crow: ``[n + 1]``, where the edges into each node begin.
-        source: ``[E]``, where an edge comes from.
-        target: ``[E]``, where it goes to, in ascending order.
-        weight: ``[E]``, the weights of all edges of a pair together.
-        out_crow: ``[n + 1]``, where the edges out of each node begin in ``out_edge``.
-        out_edge: ``[E]``, numbers of edges in the order of their sources.
+        crow: ``[n + 1]``, the offset of the first edge into each node.
+        source: ``[E]``, the source of each edge.
+        target: ``[E]``, its target, in ascending order.
+        weight: ``[E]``, the sum of the weights of all edges of a pair.
+        out_crow: ``[n + 1]``, the offset in ``out_edge`` of the first edge out of each node.
+        out_edge: ``[E]``, indices of edges, sorted by source.
     """
 
     crow: Tensor
@@ -41,7 +41,7 @@ class Edges:
 
     @classmethod
     def of(cls, matrix: sp.csr_array) -> "Edges":
-        """Return the edges of a matrix whose entry (v, u) leads from u to v."""
+        """Return the edges of a matrix whose entry (v, u) is the edge from u to v."""
         n = matrix.shape[0]
         source = matrix.indices.astype(np.int64)
         target = np.repeat(np.arange(n), np.diff(matrix.indptr))
@@ -59,12 +59,12 @@ class Edges:
 
 
 def edges_of(data: Data, loops: bool = True) -> Edges:
-    """Return the graph's edges, remembered; ``loops`` as in :func:`propagation`."""
+    """Return the graph's edges, cached on the graph; ``loops`` as in :func:`propagation`."""
     return cached_on_graph(data, ("edges", loops), lambda: Edges.of(adjacency(data, loops)))
 
 
 def edge_product(edges: Edges, value: Tensor, hidden: Tensor) -> Tensor:
-    r"""Return for each node the sum over its edges of value times the source's vector.
+    r"""Return for each node the sum over its incoming edges of value times the source's vector.
 
     .. math::
         \mathbf{y}_{v,a} = \sum_{e: u \to v} s_{e,a} \, \mathbf{h}_{u,a}
@@ -94,7 +94,7 @@ def edge_dots(edges: Edges, query: Tensor, key: Tensor) -> Tensor:
 
 
 def edge_softmax(edges: Edges, score: Tensor) -> Tensor:
-    """Return scores made into weights that add up to one over the edges into each node.
+    """Return the softmax of scores over the edges into each node.
 
     Shapes:
         - score: ``[E, a]``
@@ -191,8 +191,8 @@ def _add_in(crow: Any, source: Any, value: Any, hidden: Any, out: Any) -> None:
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _add_out(crow: Any, order: Any, target: Any, value: Any, upstream: Any, out: Any) -> None:
     for node in range(crow.size - 1):
-        for place in range(crow[node], crow[node + 1]):
-            edge = order[place]
+        for position in range(crow[node], crow[node + 1]):
+            edge = order[position]
             other = target[edge]
             for head in range(value.shape[1]):
                 factor = value[edge, head]

@@ -1,4 +1,4 @@
-"""Who attends to whom in Exphormer: the graph's edges, a random expander, virtual nodes."""
+"""The interaction graph of Exphormer: the graph's edges, a random expander, virtual nodes."""
 
 from dataclasses import dataclass
 
@@ -22,9 +22,9 @@ def expander(num_nodes: int, degree: int = 6) -> Tensor:
     r"""Return the edges of a random regular graph, the union of random Hamiltonian cycles.
 
     Such a graph is connected, and nearly always close to the largest spectral gap that a regular
-    graph can have, :math:`d - 2\sqrt{d - 1}` (Friedman's theorem). A pair that several cycles
-    share is listed as often. With no more than ``degree + 1`` nodes it is the complete graph.
-    The same size gives the same graph.
+    graph can have, :math:`d - 2\sqrt{d - 1}` (Friedman's theorem). An edge that several cycles
+    share is listed once for each. With no more than ``degree + 1`` nodes it is the complete graph.
+    It depends on the number of nodes and the degree alone.
 
     Args:
         num_nodes: n.
@@ -50,21 +50,21 @@ def expander(num_nodes: int, degree: int = 6) -> Tensor:
 
 @dataclass(frozen=True)
 class Interaction:
-    """All edges of attention, between n nodes and the virtual ones, which come after them.
+    """The edges of attention between n nodes and the virtual nodes, which have the last indices.
 
     Args:
-        kinds: the edges of each of :data:`KINDS` by themselves.
-        whole: all of them together; a pair that several kinds name is there as often.
-        place: ``[E]``, where each edge of the whole stands in the kinds one after the other.
+        kinds: the edges of each of :data:`KINDS` on their own.
+        union: all edges; a pair that is in several kinds is there once for each.
+        position: ``[E]``, the index of each edge of the union in the concatenated kinds.
     """
 
     kinds: tuple[Edges, ...]
-    whole: Edges
-    place: Tensor
+    union: Edges
+    position: Tensor
 
 
 def interaction(data: Data, degree: int, tokens: int) -> Interaction:
-    """Return the edges of attention of a graph with ``tokens`` virtual nodes, remembered."""
+    """Return the edges of attention of a graph with ``tokens`` virtual nodes, cached."""
     return cached_on_graph(
         data, ("interaction", degree, tokens), lambda: _join(data, degree, tokens)
     )
@@ -79,8 +79,8 @@ def _join(data: Data, degree: int, tokens: int) -> Interaction:
     source, target = (
         torch.cat([getattr(kind, name) for kind in kinds]).numpy() for name in ("source", "target")
     )
-    whole, order = _edges(source, target, n + tokens)
-    return Interaction(kinds, whole, torch.from_numpy(order))
+    union, order = _edges(source, target, n + tokens)
+    return Interaction(kinds, union, torch.from_numpy(order))
 
 
 def _edges(
@@ -89,6 +89,6 @@ def _edges(
     order = np.argsort(target, kind="stable")
     start = np.zeros(num_nodes + 1, dtype=np.int64)
     np.cumsum(np.bincount(target, minlength=num_nodes), out=start[1:])
-    # by its rows, so that SciPy doesn't add up what stands there twice
+    # from compressed rows, so that SciPy doesn't sum duplicates
     rows = (np.ones(order.size, dtype=np.float32), source[order], start)
     return Edges.of(sp.csr_array(rows, shape=(num_nodes, num_nodes))), order

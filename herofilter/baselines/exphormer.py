@@ -20,8 +20,9 @@ from herofilter.nn.stem import Stem
 class Exphormer(NodeClassifier):
     r"""Sparse transformer on an expander graph (Shirzad et al., ICML 2023).
 
-    Every node attends to its neighbours, to those in a random regular graph, and to virtual nodes
-    that attend to all nodes: see :class:`ExphormerLayer` and :class:`SparseAttention`.
+    Every node attends to its neighbours, to its neighbours in a random regular graph, and to
+    virtual nodes, which attend to all nodes: see :class:`ExphormerLayer` and
+    :class:`SparseAttention`.
 
     Args:
         in_channels: width of the features.
@@ -31,7 +32,7 @@ class Exphormer(NodeClassifier):
         dropout: inside the layers and before the classifier.
         input_dropout: on the features.
         num_embeddings: learned vectors for nodes without features; 0 for none.
-        heads: heads of attention, which share the width.
+        heads: heads of attention, a divisor of the width.
         tokens: number of virtual nodes.
         degree: of the random regular graph; even.
 
@@ -72,11 +73,11 @@ class Exphormer(NodeClassifier):
         self.head.reset_parameters()
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
-        spread = propagation(data)
+        propagate = propagation(data)
         edges = interaction(data, self.degree, self.virtual.size(0))
         hidden, virtual = self.stem(data.x), self.virtual
         for layer in self.layers:
-            hidden, virtual = layer(hidden, virtual, spread, edges)
+            hidden, virtual = layer(hidden, virtual, propagate, edges)
         logits: Tensor = self.head(select(hidden, nodes))
         return logits
 

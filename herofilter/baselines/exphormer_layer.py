@@ -56,8 +56,8 @@ class SparseAttention(nn.Module):
             for kind, feature in zip(edges.kinds, self.features, strict=True)
         ]
         # [E, heads]
-        weights = edge_softmax(edges.whole, torch.cat(scores)[edges.place])
-        out: Tensor = self.out(edge_product(edges.whole, weights, value).flatten(1))
+        weights = edge_softmax(edges.union, torch.cat(scores)[edges.position])
+        out: Tensor = self.out(edge_product(edges.union, weights, value).flatten(1))
         return out
 
 
@@ -90,11 +90,11 @@ class ExphormerLayer(nn.Module):
         reset_children(self)
 
     def forward(
-        self, hidden: Tensor, virtual: Tensor, spread: Propagation, edges: Interaction
+        self, hidden: Tensor, virtual: Tensor, propagate: Propagation, edges: Interaction
     ) -> tuple[Tensor, Tensor]:
         n = hidden.size(0)
         attended = self.dropout(self.attention(torch.cat([hidden, virtual]), edges))
-        convolved = self.dropout(gcn_conv(self.conv, spread, hidden))
+        convolved = self.dropout(gcn_conv(self.conv, propagate, hidden))
         total = self.conv_norm(hidden + convolved) + self.attention_norm(hidden + attended[:n])
         wide = self.dropout(self.widen(total).relu())
         out = self.norm(total + self.dropout(self.narrow(wide)))

@@ -1,4 +1,4 @@
-"""FAGCN: the baseline whose neighbours may count with a minus."""
+"""FAGCN: graph convolutions with learned edge weights that may be negative."""
 
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -17,6 +17,23 @@ from herofilter.nn.stem import Stem
 EPS = 0.3
 
 
+def normalised_edges(data: Data) -> Edges:
+    """Return the edges and self-loops with the weights of the symmetric normalisation, cached."""
+    return cached_on_graph(
+        data, ("normalised edges",), lambda: Edges.of(normalised(adjacency(data, True), "sym"))
+    )
+
+
+def fa_conv(conv: FAConv, edges: Edges, x: Tensor, first: Tensor, dropout: Dropout) -> Tensor:
+    """Return what ``conv(x, first, edge_index)`` would, without a copy of the vectors per edge."""
+    source, target = conv.att_l(x), conv.att_r(x)
+    # [E, 1]
+    score = source.index_select(0, edges.source) + target.index_select(0, edges.target)
+    weight = dropout(score.tanh()) * edges.weight.unsqueeze(1)
+    out: Tensor = edge_product(edges, weight, x.unsqueeze(1)).squeeze(1) + conv.eps * first
+    return out
+
+
 class FAGCN(NodeClassifier):
     r"""Frequency adaptation graph convolutional network (Bo et al., AAAI 2021).
 
@@ -25,7 +42,8 @@ class FAGCN(NodeClassifier):
         \frac{\tanh(\mathbf{g}^\top [\mathbf{h}^{(l)}_v \Vert \mathbf{h}^{(l)}_u])}
         {\sqrt{d_v d_u}} \mathbf{h}^{(l)}_u
 
-    As in PyG's layer, a node is among its own neighbours; weights of edges weigh the gates.
+    As in PyG's layer, a node is among its own neighbours. Gates are multiplied by the weights of
+    edges.
 
     Args:
         in_channels: width of the features.
@@ -35,7 +53,7 @@ class FAGCN(NodeClassifier):
         dropout: on the first hidden vectors and on the gates.
         input_dropout: on the features.
         num_embeddings: learned vectors for nodes without features; 0 for none.
-        eps: ε, the share that a node keeps of its first hidden vector.
+        eps: ε, the weight of a node's first hidden vector in each layer.
 
     Shapes:
         - data.x: ``[n, in_channels]``, dense or sparse CSR; data.edge_index: ``[2, E]``
@@ -68,26 +86,9 @@ class FAGCN(NodeClassifier):
         x = first = self.stem(data.x)
         edges = normalised_edges(data)
         for conv in self.convs:
-            x = adapt(conv, edges, x, first, self.dropout)
+            x = fa_conv(conv, edges, x, first, self.dropout)
         logits: Tensor = self.classifier(select(x, nodes))
         return logits
-
-
-def normalised_edges(data: Data) -> Edges:
-    """Return the edges and self-loops with the weights of the symmetric normalisation."""
-    return cached_on_graph(
-        data, ("normalised edges",), lambda: Edges.of(normalised(adjacency(data, True), "sym"))
-    )
-
-
-def adapt(conv: FAConv, edges: Edges, x: Tensor, first: Tensor, dropout: Dropout) -> Tensor:
-    """Return what ``conv(x, first, edge_index)`` would, without a copy of the vectors per edge."""
-    source, target = conv.att_l(x), conv.att_r(x)
-    # [E, 1]
-    score = source.index_select(0, edges.source) + target.index_select(0, edges.target)
-    weight = dropout(score.tanh()) * edges.weight.unsqueeze(1)
-    out: Tensor = edge_product(edges, weight, x.unsqueeze(1)).squeeze(1) + conv.eps * first
-    return out
 
 
 @register_model(

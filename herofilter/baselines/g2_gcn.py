@@ -1,4 +1,4 @@
-"""G²-GCN: the baseline in which nodes that agree with their neighbours stand still."""
+"""G²-GCN: a GCN whose updates are gated by how much a node differs from its neighbours."""
 
 from torch import Tensor
 from torch_geometric.data import Data
@@ -27,9 +27,9 @@ class G2GCN(NodeClassifier):
         \mathbf{X} \leftarrow (1 - \tau) \odot \mathbf{X} +
         \tau \odot \mathrm{ReLU}(\mathrm{GCN}(\mathbf{X}))
 
-    Each channel of each node has a rate of its own; where a node agrees with its neighbours the
-    rate is zero, so depth doesn't smooth everything away. A linear encoder comes before and a
-    linear decoder behind; all steps share their weights, as in the authors' experiments.
+    Each channel of each node has its own rate, which is zero where the node is equal to its
+    neighbours; this prevents over-smoothing. A linear encoder comes first and a linear decoder
+    last; all steps share their weights, as in the authors' experiments.
 
     Args:
         in_channels: width of the features.
@@ -76,8 +76,9 @@ class G2GCN(NodeClassifier):
 
     def gate(self, data: Data, x: Tensor) -> Tensor:
         """Return τ, the rate of each node and channel: ``[n, h]``."""
-        own = gcn_conv(self.gate_conv, propagation(data), x).relu()
-        return neighbour_differences(propagation(data, self.norm, loops=False), own, self.p).tanh()
+        hidden = gcn_conv(self.gate_conv, propagation(data), x).relu()
+        neighbours = propagation(data, self.norm, loops=False)
+        return neighbour_differences(neighbours, hidden, self.p).tanh()
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
         x = self.stem(data.x)

@@ -19,6 +19,18 @@ from herofilter.nn.stem import FeatureLinear
 HEADS = 8
 
 
+def attend(conv: GATConv, edges: Edges, x: Tensor, dropout: Dropout) -> Tensor:
+    """Return what ``conv(x, edge_index)`` would, without a copy of the vectors per edge."""
+    # [n, a, c]
+    hidden = conv.lin(x).view(-1, conv.heads, conv.out_channels)
+    source, target = ((hidden * vector).sum(2) for vector in (conv.att_src, conv.att_dst))
+    # [E, a]
+    score = source.index_select(0, edges.source) + target.index_select(0, edges.target)
+    weight = dropout(edge_softmax(edges, leaky_relu(score, conv.negative_slope)))
+    out: Tensor = edge_product(edges, weight, hidden).flatten(1) + conv.bias
+    return out
+
+
 class GAT(ConvStack):
     r"""Graph attention network (Veličković et al., ICLR 2018).
 
@@ -27,8 +39,8 @@ class GAT(ConvStack):
         [\mathbf{W}\mathbf{h}_v \Vert \mathbf{W}\mathbf{h}_u])), \qquad
         \mathbf{h}'_v = \mathrm{ELU}\Big(\sum_{u} \alpha_{vu} \mathbf{W}\mathbf{h}_u\Big)
 
-    Hidden layers concatenate their heads, the last one has a single head. Each neighbour and the
-    node itself count once; weights of edges aren't read.
+    Hidden layers concatenate their heads, the last one has a single head. The
+    softmax runs over the distinct neighbours and the node itself; weights of edges are ignored.
 
     Args:
         in_channels: width of the features.
@@ -88,18 +100,6 @@ class GAT(ConvStack):
 
     def activate(self, x: Tensor) -> Tensor:
         return elu(x)
-
-
-def attend(conv: GATConv, edges: Edges, x: Tensor, dropout: Dropout) -> Tensor:
-    """Return what ``conv(x, edge_index)`` would, without a copy of the vectors per edge."""
-    # [n, a, c]
-    hidden = conv.lin(x).view(-1, conv.heads, conv.out_channels)
-    source, target = ((hidden * vector).sum(2) for vector in (conv.att_src, conv.att_dst))
-    # [E, a]
-    score = source.index_select(0, edges.source) + target.index_select(0, edges.target)
-    weight = dropout(edge_softmax(edges, leaky_relu(score, conv.negative_slope)))
-    out: Tensor = edge_product(edges, weight, hidden).flatten(1) + conv.bias
-    return out
 
 
 @register_model(

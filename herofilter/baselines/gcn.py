@@ -13,6 +13,12 @@ from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import FeatureLinear
 
 
+def gcn_conv(conv: GCNConv, propagate: Propagation, x: Tensor) -> Tensor:
+    """Return what ``conv(x, edge_index, edge_weight)`` would, by one sparse product."""
+    out: Tensor = propagate(conv.lin(x)) + conv.bias
+    return out
+
+
 class GCN(ConvStack):
     r"""Graph convolutional network (Kipf and Welling, ICLR 2017).
 
@@ -30,12 +36,6 @@ class GCN(ConvStack):
 
     def convolve(self, conv: GCNConv, data: Data, x: Tensor) -> Tensor:
         return gcn_conv(conv, propagation(data), x)
-
-
-def gcn_conv(conv: GCNConv, spread: Propagation, x: Tensor) -> Tensor:
-    """Return what ``conv(x, edge_index, edge_weight)`` would, by one sparse product."""
-    out: Tensor = spread(conv.lin(x)) + conv.bias
-    return out
 
 
 @register_model("gcn", paper="Kipf and Welling (ICLR 2017)", needs="the edges", scales=True)

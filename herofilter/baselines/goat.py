@@ -1,4 +1,4 @@
-"""GOAT: attention to the neighbours, and to the whole graph through a codebook."""
+"""GOAT: attention to the neighbours, and to all nodes through a codebook."""
 
 import math
 
@@ -26,11 +26,23 @@ from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import Stem
 
 
+def transformer_conv(conv: TransformerConv, edges: Edges, hidden: Tensor) -> Tensor:
+    """Return what ``conv(hidden, edge_index)`` would, for edges without duplicates."""
+    query, key, value = (
+        layer(hidden).view(-1, conv.heads, conv.out_channels)
+        for layer in (conv.lin_query, conv.lin_key, conv.lin_value)
+    )
+    score = edge_dots(edges, query, key) / math.sqrt(conv.out_channels)
+    mixed = edge_product(edges, edge_softmax(edges, score), value)
+    out: Tensor = mixed.flatten(1) + conv.lin_skip(hidden)
+    return out
+
+
 class GOAT(NodeClassifier):
     r"""Global transformer (Kong et al., ICML 2023).
 
-    Hidden vectors :math:`\mathbf{H} = \mathrm{ReLU}(\mathbf{X} \mathbf{W})` go two ways. Locally,
-    each node attends along its edges in ``num_layers`` layers of
+    Hidden vectors :math:`\mathbf{H} = \mathrm{ReLU}(\mathbf{X} \mathbf{W})` have two branches.
+    Locally, each node attends along its edges in ``num_layers`` layers of
     :class:`~torch_geometric.nn.TransformerConv`, so that it sees as many hops. Globally, it
     attends to all nodes, each of them replaced by its centroid in a :class:`Codebook`:
 
@@ -40,11 +52,11 @@ class GOAT(NodeClassifier):
         \mathbf{y}_v = \mathrm{MLP}(\mathbf{l}_v \Vert \mathbf{g}_v)
 
     All neighbours are read instead of a sample; positional encodings are left out. The codebook
-    learns in training mode only, and is part of the state.
+    is updated in training mode only, and is part of the state.
 
     Args:
         in_channels: width of the features.
-        hidden_channels: width of both ways, a multiple of ``heads``.
+        hidden_channels: width of both branches, a multiple of ``heads``.
         out_channels: number of classes.
         num_layers: local layers.
         dropout: on the hidden vectors, between local layers and in the classifier.
@@ -52,7 +64,7 @@ class GOAT(NodeClassifier):
         num_embeddings: learned vectors for nodes without features; 0 for none.
         heads: heads of both attentions.
         num_centroids: entries of the codebook.
-        decay: the share of the past in the codebook's averages.
+        decay: the weight of the previous averages of the codebook.
 
     Shapes:
         - data.x: ``[n, in_channels]``, dense or sparse CSR; data.edge_index: ``[2, E]``
@@ -104,12 +116,14 @@ class GOAT(NodeClassifier):
             if number:
                 local = self.dropout(local.relu())
             local = transformer_conv(conv, edges, local)
-        both = torch.cat([select(local, nodes), self.globally(select(hidden, nodes))], dim=1)
+        both = torch.cat(
+            [select(local, nodes), self.global_attention(select(hidden, nodes))], dim=1
+        )
         logits: Tensor = self.head(both.relu())
         return logits
 
-    def globally(self, hidden: Tensor) -> Tensor:
-        """Return what nodes get from the whole graph: ``[b, h]`` to ``[b, h]``."""
+    def global_attention(self, hidden: Tensor) -> Tensor:
+        """Return the attention of nodes to all nodes by the codebook: ``[b, h]`` to ``[b, h]``."""
         query, key, value = (
             layer(vectors).view(vectors.size(0), self.heads, hidden.size(1) // self.heads)
             for layer, vectors in (
@@ -119,18 +133,6 @@ class GOAT(NodeClassifier):
             )
         )
         return self.codebook.attend(query, key, value).reshape(hidden.shape)
-
-
-def transformer_conv(conv: TransformerConv, edges: Edges, hidden: Tensor) -> Tensor:
-    """Return what ``conv(hidden, edge_index)`` would, for edges without duplicates."""
-    query, key, value = (
-        layer(hidden).view(-1, conv.heads, conv.out_channels)
-        for layer in (conv.lin_query, conv.lin_key, conv.lin_value)
-    )
-    score = edge_dots(edges, query, key) / math.sqrt(conv.out_channels)
-    mixed = edge_product(edges, edge_softmax(edges, score), value)
-    out: Tensor = mixed.flatten(1) + conv.lin_skip(hidden)
-    return out
 
 
 @register_model(

@@ -14,6 +14,18 @@ HOPS = 10
 ALPHA = 0.1
 
 
+def pagerank_weights(hops: int, alpha: float) -> Tensor:
+    """Return the weight of each hop after so many steps of APPNP.
+
+    Example:
+        >>> pagerank_weights(2, 0.5)
+        tensor([0.5000, 0.2500, 0.2500])
+    """
+    weights = (1 - alpha) ** torch.arange(hops + 1, dtype=torch.float32)
+    weights[:-1] *= alpha
+    return weights
+
+
 class GPRGNN(PropagatedMLP):
     r"""Generalised PageRank network (Chien et al., ICLR 2021).
 
@@ -39,12 +51,12 @@ class GPRGNN(PropagatedMLP):
         self.gamma.data = pagerank_weights(self.gamma.numel() - 1, self.alpha)
 
     def propagate(self, data: Data, x: Tensor) -> Tensor:
-        spread = propagation(data)
+        propagate = propagation(data)
         # Horner's scheme
         *rest, last = self.gamma
-        out = last * x
+        out: Tensor = last * x
         for weight in reversed(rest):
-            out = spread(out) + weight * x
+            out = propagate(out) + weight * x
         return out
 
     def response(self, eigenvalues: Tensor) -> Tensor:
@@ -57,18 +69,6 @@ class GPRGNN(PropagatedMLP):
         # [f, K + 1]
         powers = torch.stack([(1 - eigenvalues) ** k for k in range(self.gamma.numel())], dim=1)
         return powers @ self.gamma.to(powers.dtype)
-
-
-def pagerank_weights(hops: int, alpha: float) -> Tensor:
-    """Return the weight of each hop after so many steps of APPNP.
-
-    Example:
-        >>> pagerank_weights(2, 0.5)
-        tensor([0.5000, 0.2500, 0.2500])
-    """
-    weights = (1 - alpha) ** torch.arange(hops + 1, dtype=torch.float32)
-    weights[:-1] *= alpha
-    return weights
 
 
 @register_model(

@@ -1,4 +1,4 @@
-"""Partition of nodes that walks stay within: a partition that is cheap and draws nothing."""
+"""A deterministic partition of a graph into clusters that random walks seldom leave."""
 
 from dataclasses import dataclass
 
@@ -35,8 +35,8 @@ def partition(data: Data, count: int) -> Partition:
     .. math::
         (\tfrac12 (\mathbf{I} + \mathbf{D}^{-1} \mathbf{A}))^{20}_{vs} / d_s
 
-    the chance to be at s relative to a walk that has forgotten where it began. Nodes that reach
-    no seed are in no cluster. The cost is linear in the graph.
+    the probability of ending at s, relative to the stationary distribution. Nodes that reach no
+    seed are in no cluster. The cost is linear in the graph.
 
     Example:
         >>> edges = torch.tensor([[0, 1, 2, 3, 4, 3], [1, 2, 0, 4, 5, 5]])
@@ -65,7 +65,7 @@ def rank_groups(member: Tensor, count: int, index: Tensor, score: Tensor) -> tup
     Shapes:
         - member: ``[n]``, the group of each node, below ``count``; -1 for none
         - index, score: ``[b, p]``, nodes (-1 at padding) and their scores
-        - output: groups ``[b, count]``, and their shares of all that is in groups ``[b, count]``
+        - output: groups ``[b, count]``, and their shares of the sum over all groups ``[b, count]``
 
     Example:
         >>> member, index = torch.tensor([1, 0, 0, -1]), torch.tensor([[0, 1, 2, 3]])
@@ -73,11 +73,11 @@ def rank_groups(member: Tensor, count: int, index: Tensor, score: Tensor) -> tup
         [[1, 0]]
     """
     group = member[index.clamp(min=0)]
-    # nodes of no group go into one more, which is cut off
+    # nodes of no group go into an extra one, which is dropped
     group = torch.where((index < 0) | (group < 0), count, group)
     mass = score.new_zeros(index.size(0), count + 1).scatter_add_(1, group, score)
-    mass, place = mass[:, :count].sort(dim=1, descending=True, stable=True)
-    return place, mass / mass.sum(1, keepdim=True).clamp(min=1e-12)
+    mass, order = mass[:, :count].sort(dim=1, descending=True, stable=True)
+    return order, mass / mass.sum(1, keepdim=True).clamp(min=1e-12)
 
 
 def _seeds(matrix: sp.csr_array, degree: np.ndarray, count: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""H2GCN: the baseline that keeps a node, its neighbours and theirs apart."""
+"""H2GCN: separate embeddings of a node, its neighbours and its two-hop neighbours."""
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +15,7 @@ from herofilter.nn.stem import Stem
 
 
 class H2GCN(NodeClassifier):
-    r"""Beyond homophily: ego and neighbours apart, two hops, all rounds (Zhu et al., NeurIPS 2020).
+    r"""Ego and neighbour embeddings, two hops, all rounds concatenated (Zhu et al., NeurIPS 2020).
 
     .. math::
         \mathbf{R}^{(0)} = \mathrm{ReLU}(\mathbf{X} \mathbf{W}_e), \qquad
@@ -23,9 +23,9 @@ class H2GCN(NodeClassifier):
         \bar{\mathbf{A}}_2 \mathbf{R}^{(k-1)}], \qquad
         \mathbf{Y} = [\mathbf{R}^{(0)} \| \dots \| \mathbf{R}^{(K)}] \mathbf{W}_c
 
-    :math:`\bar{\mathbf{A}}_1` joins neighbours and :math:`\bar{\mathbf{A}}_2` nodes exactly two
-    steps apart, both without the node itself and symmetrically normalised. Rounds have neither
-    weights nor a nonlinearity. Weights of edges count in the first matrix alone.
+    :math:`\bar{\mathbf{A}}_1` connects neighbours and :math:`\bar{\mathbf{A}}_2` nodes at distance
+    exactly two, both without self-loops and symmetrically normalised. Rounds have neither weights
+    nor a nonlinearity. Only the first matrix has the weights of edges.
 
     Args:
         in_channels: width of the features.
@@ -64,11 +64,11 @@ class H2GCN(NodeClassifier):
         reset_children(self)
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
-        near, far = propagation(data, "sym", loops=False), two_hop_adjacency(data)
+        one_hop, two_hop = propagation(data, "sym", loops=False), two_hop_adjacency(data)
         rounds = [self.stem(data.x)]
         for _ in range(self.hops):
             # [n, 2**k * h]
-            rounds.append(torch.cat([near(rounds[-1]), far(rounds[-1])], dim=1))
+            rounds.append(torch.cat([one_hop(rounds[-1]), two_hop(rounds[-1])], dim=1))
         # [b, (2**(K + 1) - 1) * h]
         joined = torch.cat([select(part, nodes) for part in rounds], dim=1)
         logits: Tensor = self.classifier(self.dropout(joined))

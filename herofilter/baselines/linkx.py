@@ -16,6 +16,11 @@ from herofilter.nn.stem import FeatureLinear
 from herofilter.patchers.products import csr_of
 
 
+def adjacency_rows(data: Data) -> Tensor:
+    """Return the adjacency as sparse features ``[n, n]``, cached on the graph."""
+    return cached_on_graph(data, ("adjacency rows",), lambda: csr_of(weighted_edges(data)))
+
+
 class LINKX(FeatureModel):
     r"""Separate embeddings of adjacency and features (Lim et al., NeurIPS 2021).
 
@@ -25,9 +30,9 @@ class LINKX(FeatureModel):
         \mathbf{Y} = \mathrm{MLP}_f(\mathrm{ReLU}(\mathbf{W} [\mathbf{H}_A \| \mathbf{H}_X]
         + \mathbf{H}_A + \mathbf{H}_X))
 
-    It holds the layers of :class:`torch_geometric.nn.LINKX`, but reads only the rows of the nodes
-    that are asked for. A row of :math:`\mathbf{W}_A` belongs to a node of the graph, so that it
-    can't be applied to another one.
+    It has the layers of :class:`torch_geometric.nn.LINKX`, but reads only the rows of the nodes in
+    the mini-batch. A row of :math:`\mathbf{W}_A` belongs to a node of the graph, so that the model
+    can't be applied to another graph.
 
     Args:
         num_nodes: n, the number of nodes.
@@ -78,17 +83,12 @@ class LINKX(FeatureModel):
         return self.final(net.final_mlp, out.relu())
 
     def final(self, mlp: PyGMLP, x: Tensor) -> Tensor:
-        """Return what ``mlp(x)`` would, with dropout from our own generator."""
+        """Return what ``mlp(x)`` would, with dropout from the seeded generator."""
         for number, layer in enumerate(mlp.lins):
             if number:
                 x = self.dropout(mlp.norms[number - 1](x.relu()))
             x = layer(x)
         return x
-
-
-def adjacency_rows(data: Data) -> Tensor:
-    """Return the adjacency as sparse features ``[n, n]``, cached on the graph."""
-    return cached_on_graph(data, ("adjacency rows",), lambda: csr_of(weighted_edges(data)))
 
 
 @register_model(

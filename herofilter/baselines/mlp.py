@@ -1,4 +1,4 @@
-"""MLP: the baseline that ignores the edges."""
+"""MLP: a baseline that ignores the edges."""
 
 from torch import Tensor
 from torch_geometric.data import Data
@@ -41,7 +41,7 @@ class MLP(NodeClassifier):
         num_embeddings: int = 0,
     ) -> None:
         super().__init__()
-        # the head has dropout of its own, so the stem's would count twice
+        # the head begins with dropout, so that the stem needs none
         self.stem = Stem(in_channels, hidden_channels, input_dropout, 0.0, num_embeddings)
         self.head = Head(
             hidden_channels, hidden_channels, out_channels, max(num_layers - 1, 1), dropout

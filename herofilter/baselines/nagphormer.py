@@ -14,8 +14,8 @@ from herofilter.nn.registry import arguments, register_model
 class NAGphormer(TokenTransformer):
     r"""Neighbourhood-aggregation graph transformer (Chen et al., ICLR 2023).
 
-    Each node has K + 1 tokens, its neighbourhoods from hop 0 to hop K, and a transformer runs over
-    these alone:
+    Each node has K + 1 tokens, the aggregated features of hop 0 to hop K, and the transformer runs
+    over the tokens of one node at a time:
 
     .. math::
         \mathbf{z}_{v,k} = (\tilde{\mathbf{A}}^k \mathbf{X})_v \mathbf{W} + \mathbf{b}, \qquad
@@ -23,8 +23,8 @@ class NAGphormer(TokenTransformer):
         \mathbf{z}_{v,0}, \dots, \mathbf{z}_{v,K})))
 
     :math:`\tilde{\mathbf{A}}` has self-loops. The read-out is that of :class:`TokenEncoder`. The
-    paper's optional Laplacian eigenvectors are left out. Where the hops of the features can't be
-    kept, see :class:`PolynomialTokens`, each step passes over the graph and ``whole_graph`` is set.
+    paper's optional Laplacian eigenvectors are left out. See
+    :meth:`~TokenTransformer.for_graph` on ``whole_graph``.
 
     Args:
         in_channels: width of the features.

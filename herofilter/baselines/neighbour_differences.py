@@ -11,31 +11,32 @@ from torch.autograd.function import once_differentiable
 from herofilter.baselines.adjacency import Propagation
 
 
-def neighbour_differences(spread: Propagation, hidden: Tensor, p: float = 2.0) -> Tensor:
+def neighbour_differences(adjacency: Propagation, hidden: Tensor, p: float = 2.0) -> Tensor:
     r"""Return for each node and channel the sum :math:`\sum_u a_{vu} |h_v - h_u|^p`.
 
-    For p = 2 the binomial formula makes a sparse product of it; for other p a kernel passes along
-    the edges. Neither makes a copy of the vectors per edge.
+    For p = 2 it is a sparse product, by the binomial formula; for other p a compiled loop runs over
+    the edges. Neither copies the vectors per edge.
 
     Args:
-        spread: the weights :math:`a_{vu}`, not below zero.
+        adjacency: the weights :math:`a_{vu}`, not negative.
         hidden: ``[n, h]``.
         p: at least 1.
 
     Example:
         >>> import scipy.sparse as sp
-        >>> spread = Propagation.of(sp.csr_array([[0.0, 1.0, 1.0], [0.0, 0.0, 0.0], [0.5, 0, 0]]))
-        >>> neighbour_differences(spread, torch.tensor([[0.0], [1.0], [3.0]])).tolist()
+        >>> matrix = sp.csr_array([[0.0, 1.0, 1.0], [0.0, 0.0, 0.0], [0.5, 0.0, 0.0]])
+        >>> adjacency = Propagation.of(matrix)
+        >>> neighbour_differences(adjacency, torch.tensor([[0.0], [1.0], [3.0]])).tolist()
         [[10.0], [0.0], [4.5]]
     """
     if p != 2:
-        out: Tensor = _Differences.apply(spread.matrix, hidden, p)  # type: ignore[no-untyped-call]
+        out: Tensor = _Differences.apply(adjacency.matrix, hidden, p)  # type: ignore[no-untyped-call]
         return out
     channels = hidden.size(1)
     # [n, 2h + 1]
     joined = torch.cat([hidden, hidden.square(), hidden.new_ones(hidden.size(0), 1)], dim=1)
-    first, second, degree = torch.split(spread(joined), [channels, channels, 1], dim=1)
-    # rounding may leave a difference of equal vectors below zero
+    first, second, degree = torch.split(adjacency(joined), [channels, channels, 1], dim=1)
+    # equal vectors may have a negative difference by rounding
     return (degree * hidden.square() - 2 * hidden * first + second).clamp(min=0)
 
 

@@ -17,11 +17,11 @@ class PolyAttention(nn.Module):
         \mathbf{S}_v = \tanh(\mathbf{Q}_v \mathbf{K}_v^\top / \sqrt{d}) \odot (\mathbf{1}
         \boldsymbol{\beta}^\top), \qquad \mathbf{H}'_v = \mathbf{S}_v \mathbf{H}_v
 
-    Queries and keys come from a layer of each order's own, :math:`\mathrm{ReLU}(\mathbf{H}_{v,k}
+    Queries and keys come from one layer per order, :math:`\mathrm{ReLU}(\mathbf{H}_{v,k}
     \mathbf{W}_k + \mathbf{b}_k)`; the values are the tokens as they are. The sum of the output
     over orders is therefore a polynomial filter :math:`\sum_k \alpha_{v,k} P_k(\mathbf{A})
-    \mathbf{X}` with coefficients :math:`\alpha_{v,k} = \beta_k \sum_j \tanh(\cdot)_{jk}` of each
-    node's own, which may be negative.
+    \mathbf{X}` whose coefficients :math:`\alpha_{v,k} = \beta_k \sum_j \tanh(\cdot)_{jk}` differ
+    from node to node and may be negative.
 
     Args:
         channels: width h of a token.
@@ -60,21 +60,21 @@ class PolyAttention(nn.Module):
         """Return the attention of each order to each other: ``[b, heads, K + 1, K + 1]``."""
         b, t, h = tokens.shape
         # [t, b, h]: one product for each order
-        own = torch.baddbmm(self.order_bias, tokens.transpose(0, 1), self.order_weight).relu()
+        hidden = torch.baddbmm(self.order_bias, tokens.transpose(0, 1), self.order_weight).relu()
         shape = (t, b, 2, self.heads, h // self.heads)
-        query, key = self.query_key(own).view(shape).permute(2, 1, 3, 0, 4)
+        query, key = self.query_key(hidden).view(shape).permute(2, 1, 3, 0, 4)
         score: Tensor = query @ key.transpose(-1, -2) / math.sqrt(key.size(-1))
         return score.tanh() * self.order_scale
 
 
 class PolyBlock(nn.Module):
-    """Polynomial attention and a feed-forward part, each normalised before and added.
+    """A pre-norm transformer layer with polynomial attention.
 
     Args:
         channels: width h of a token.
         num_tokens: K + 1.
         heads: heads of attention.
-        dropout: on what each part adds, and inside the second one.
+        dropout: on the output of each part, and inside the second one.
 
     Shapes:
         - input and output: ``[b, K + 1, h]``

@@ -18,9 +18,8 @@ class PolyFormer(TokenTransformer):
         \mathbf{H}_k = P_k(\mathbf{A}) \mathbf{X} \mathbf{W} + \mathbf{b}, \qquad
         \mathbf{y}_v = \mathrm{MLP}(\sum_k \mathrm{PolyBlocks}(\mathbf{H}_v)_k)
 
-    The adjacency has no self-loops here, so that its spectrum reaches both ends. Where the tokens
-    of the features can't be kept, see :class:`PolynomialTokens`, each step passes over the graph
-    and ``whole_graph`` is set.
+    The adjacency has no self-loops, so that its spectrum may reach both ends of [-1, 1]. See
+    :meth:`~TokenTransformer.for_graph` on ``whole_graph``.
 
     Args:
         in_channels: width of the features.

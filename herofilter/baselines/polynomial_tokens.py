@@ -1,4 +1,4 @@
-"""Polynomial tokens: what a node sees of the features through powers of the graph's matrix."""
+"""Polynomial tokens: a node's features filtered by polynomials of the adjacency."""
 
 import math
 
@@ -32,13 +32,13 @@ class PolynomialTokens(nn.Module):
         \tbinom{K}{k} 2^{-K} (2\mathbf{I} - \mathbf{L})^{K-k} \mathbf{L}^k, \qquad
         T_k(\mathbf{L} - \mathbf{I})
 
-    for ``monomial``, ``bernstein`` and ``chebyshev``. Each takes K products with the graph:
-    Bernstein's are mixed from Chebyshev's, which is a small matrix with entries of at most two.
+    for ``monomial``, ``bernstein`` and ``chebyshev``. Each takes K sparse products: the Bernstein
+    polynomials are computed from the Chebyshev ones by a small matrix.
 
-    Products with the graph and with the weight may be done in either order. Dense features whose
-    tokens fit into 1 GiB are spread once per graph and remembered, so that a mini-batch costs no
-    more than its own nodes. Wide sparse features and learned vectors are projected first, which
-    is cheaper for them but passes over the whole graph at each call.
+    The products with the adjacency and with the weight commute. Dense features whose tokens fit
+    into 1 GiB are propagated once per graph and cached, so that the cost of a mini-batch depends
+    on its own nodes only. Wide sparse features and learned vectors are projected first, which is
+    cheaper for them but passes over the complete graph at each call.
 
     Args:
         in_channels: width of the features.
@@ -87,12 +87,12 @@ class PolynomialTokens(nn.Module):
             nn.init.normal_(self.embedding.weight, std=0.1)
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
-        if self.keeps_table(data):
+        if self.caches_features(data):
             # [b, K + 1, f] -> [b, K + 1, h]
-            tokens = self.linear(self.input_dropout(select(self.table(data), nodes)))
+            tokens = self.linear(self.input_dropout(select(self.propagated_features(data), nodes)))
         else:
-            spread = self.spread(data, self.project(data.x))
-            tokens = torch.stack([select(token, nodes) for token in spread], dim=1)
+            hidden = self.propagate(data, self.project(data.x))
+            tokens = torch.stack([select(token, nodes) for token in hidden], dim=1)
         if self.basis == "bernstein":
             tokens = torch.einsum("kj,bjh->bkh", self.mixing, tokens)
         out: Tensor = tokens + self.bias
@@ -103,28 +103,28 @@ class PolynomialTokens(nn.Module):
         hidden: Tensor = self.linear(self.input_dropout(select(x, nodes)))
         return hidden if self.embedding is None else hidden + select(self.embedding.weight, nodes)
 
-    def keeps_table(self, data: Data) -> bool:
-        """Return whether the graph's features are spread once and not at each call."""
+    def caches_features(self, data: Data) -> bool:
+        """Return whether the graph's features are propagated once, and not at each call."""
         dense = data.x.layout == torch.strided and self.embedding is None
         return dense and self._table_bytes(data.x) <= TABLE_BYTES
 
-    def table(self, data: Data) -> Tensor:
-        """Return the spread features ``[n, K + 1, f]`` of all nodes, remembered."""
-        # one table per graph: those of other settings would stay for as long as the graph does
-        held: dict[tuple[object, ...], Tensor] = cached_on_graph(data, ("token table",), dict)
+    def propagated_features(self, data: Data) -> Tensor:
+        """Return the filtered features ``[n, K + 1, f]`` of all nodes, cached on the graph."""
+        # one table per graph: those of other hyperparameters would live as long as the graph
+        tables: dict[tuple[object, ...], Tensor] = cached_on_graph(data, ("token table",), dict)
         key = (self.hops, self.basis == "monomial", self.loops)
-        if key not in held:
-            held.clear()
+        if key not in tables:
+            tables.clear()
             check_memory(
                 2 * self._table_bytes(data.x),
                 f"{self.hops + 1} tokens of {data.x.size(0)} nodes",
                 "use fewer hops",
             )
-            held[key] = torch.stack(self.spread(data, data.x), dim=1)
-        return held[key]
+            tables[key] = torch.stack(self.propagate(data, data.x), dim=1)
+        return tables[key]
 
-    def spread(self, data: Data, hidden: Tensor) -> list[Tensor]:
-        """Return the powers of the adjacency, or Chebyshev's polynomials, times ``hidden``."""
+    def propagate(self, data: Data, hidden: Tensor) -> list[Tensor]:
+        """Return the powers of the adjacency, or its Chebyshev polynomials, times ``hidden``."""
         matrix = propagation(data, "sym", self.loops)
         if self.basis == "monomial":
             return powers(matrix, hidden, self.hops)
@@ -151,7 +151,7 @@ def chebyshev(matrix: Propagation, hidden: Tensor, hops: int) -> list[Tensor]:
 
 
 def bernstein_in_chebyshev(order: int) -> Tensor:
-    r"""Return the coefficients of Bernstein's polynomials on [0, 2] in Chebyshev's.
+    r"""Return the Chebyshev coefficients of the Bernstein polynomials on [0, 2].
 
     Row k has the :math:`c_{kj}` of :math:`\tbinom{K}{k} 2^{-K} (2 - \lambda)^{K-k} \lambda^k =
     \sum_j c_{kj} T_j(\lambda - 1)`.

@@ -30,7 +30,7 @@ class Polynormer(FeatureModel):
 
     Training has two stages, as in the paper: for the first ``local_steps`` steps the logits come
     from the layers along edges, afterwards from the attention on top of them. The steps are
-    counted in a buffer, as batch normalisation does, so the state knows its stage.
+    counted in a buffer, as in batch normalisation, so that a saved state includes its stage.
 
     Args:
         in_channels: width of the features.
@@ -40,10 +40,10 @@ class Polynormer(FeatureModel):
         dropout: after every hidden layer.
         input_dropout: on the features.
         num_embeddings: learned vectors for nodes without features; 0 for none.
-        heads: heads of attention, which share the width.
+        heads: heads of attention, a divisor of the width.
         global_layers: number of layers over all nodes.
-        beta: the share of a layer's output that isn't multiplied.
-        local_steps: steps of training before the attention joins in.
+        beta: β, the weight of a layer's output that isn't multiplied.
+        local_steps: training steps without the attention.
 
     Shapes:
         - data.x: ``[n, in_channels]``, dense or sparse CSR; data.edge_index: ``[2, E]``
@@ -114,12 +114,12 @@ class Polynormer(FeatureModel):
         return logits
 
     def _local(self, x: Tensor, data: Data) -> Tensor:
-        spread = propagation(data)
+        propagate = propagation(data)
         layers = (self.gates, self.lins, self.convs, self.batch_norms, self.layer_norms)
         total: Tensor | None = None
         for gate, lin, conv, batch_norm, layer_norm in zip(*layers, strict=True):
             factor = gate(x).relu()
-            x = self.dropout(batch_norm(gcn_conv(conv, spread, x) + lin(x)).relu())
+            x = self.dropout(batch_norm(gcn_conv(conv, propagate, x) + lin(x)).relu())
             x = (1 - self.beta) * layer_norm(factor * x) + self.beta * x
             total = x if total is None else total + x
         return x if total is None else total

@@ -1,4 +1,4 @@
-"""Drawing the parameters of a module anew."""
+"""Resetting the parameters of a module's layers."""
 
 from torch import nn
 
@@ -17,5 +17,7 @@ def reset_children(module: nn.Module) -> None:
     for layer in module.children():
         if isinstance(layer, nn.ModuleList):
             reset_children(layer)
-        elif hasattr(layer, "reset_parameters"):
-            layer.reset_parameters()
+            continue
+        reset = getattr(layer, "reset_parameters", None)
+        if callable(reset):
+            reset()

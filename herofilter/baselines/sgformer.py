@@ -24,7 +24,7 @@ class SGFormer(FeatureModel):
         \mathbf{D} = \mathrm{diag}\left( \mathbf{1} + \tfrac{1}{n}
         \tilde{\mathbf{Q}} (\tilde{\mathbf{K}}^\top \mathbf{1}) \right)
 
-    with queries and keys of unit length, which takes no matrix of all pairs. The output is a
+    with normalised queries and keys, without a matrix of all pairs. The output is a
     linear map of :math:`(1 - \alpha) \mathbf{Z} + \alpha \, \mathrm{GCN}(\mathbf{X})`.
 
     Args:
@@ -36,7 +36,7 @@ class SGFormer(FeatureModel):
         input_dropout: on the features.
         num_embeddings: learned vectors for nodes without features; 0 for none.
         heads: heads of attention, each of the full width; a divisor of the width.
-        alpha: the share of the GCN in the output.
+        alpha: α, the weight of the GCN in the output.
         attention_layers: number of layers of attention.
 
     Shapes:
@@ -81,19 +81,19 @@ class SGFormer(FeatureModel):
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
         x = self.features(data)
-        local, distant = self._convolved(x, data), self._attended(x)
+        local, distant = self._convolve(x, data), self._attend(x)
         logits: Tensor = self.head(select(self.alpha * local + (1 - self.alpha) * distant, nodes))
         return logits
 
-    def _convolved(self, x: Tensor, data: Data) -> Tensor:
-        spread = propagation(data)
+    def _convolve(self, x: Tensor, data: Data) -> Tensor:
+        propagate = propagation(data)
         first: Tensor = self.dropout(self.graph_norms[0](self.graph_in(x)).relu())
         hidden = first
         for conv, norm in zip(self.convs, self.graph_norms[1:], strict=True):
-            hidden = self.dropout(norm(gcn_conv(conv, spread, hidden)).relu()) + first
+            hidden = self.dropout(norm(gcn_conv(conv, propagate, hidden)).relu()) + first
         return hidden
 
-    def _attended(self, x: Tensor) -> Tensor:
+    def _attend(self, x: Tensor) -> Tensor:
         hidden: Tensor = self.dropout(self.attention_norms[0](self.attention_in(x)).relu())
         for attention, norm in zip(self.attentions, self.attention_norms[1:], strict=True):
             # PyG's layer takes a batch of graphs: [1, n, h]
@@ -110,7 +110,7 @@ class SGFormer(FeatureModel):
     options={"heads": (1, 2, 4), "alpha": (0.2, 0.5, 0.8)},
 )
 def build_sgformer(data: Data, config: Config) -> SGFormer:
-    """Build an SGFormer for a graph; ``alpha`` is the share of its GCN."""
+    """Build an SGFormer for a graph; ``alpha`` is the weight of its GCN."""
     return SGFormer(
         *arguments(data, config),
         heads=config.baseline.heads or 1,

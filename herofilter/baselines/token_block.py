@@ -8,7 +8,7 @@ from herofilter.nn.dropout import Dropout
 
 
 class FeedForward(nn.Module):
-    """Two linear layers with GELU between them, twice as wide inside.
+    """Two linear layers with GELU between them, the hidden one twice as wide.
 
     Args:
         channels: width of input and output.
@@ -30,7 +30,7 @@ class FeedForward(nn.Module):
 
 
 class TokenBlock(nn.Module):
-    r"""A transformer layer over the tokens of each node, normalised before each part.
+    r"""A pre-norm transformer layer over the tokens of each node.
 
     .. math::
         \mathbf{Z}' = \mathbf{Z} + \mathrm{MHA}(\mathrm{LN}(\mathbf{Z})), \qquad
@@ -39,10 +39,10 @@ class TokenBlock(nn.Module):
     Args:
         channels: width h of a token.
         heads: heads of attention, which must divide ``channels``.
-        dropout: on what each part adds, and inside the second one.
+        dropout: on the output of each part, and inside the second one.
 
     Shapes:
-        - tokens: ``[b, t, h]``; mask: ``[b, t]``, true where there is a token, or None
+        - tokens: ``[b, t, h]``; mask: ``[b, t]``, false at padding, or None
         - output: ``[b, t, h]``
     """
 
@@ -78,7 +78,7 @@ class TokenBlock(nn.Module):
 
 
 def check_heads(channels: int, heads: int) -> None:
-    """Refuse a number of heads that doesn't divide the width."""
+    """Raise an error if the number of heads doesn't divide the width."""
     if heads < 1 or channels % heads:
         raise ConfigError(
             "hidden_channels must be a multiple of heads "

@@ -19,8 +19,8 @@ class TokenEncoder(nn.Module):
         \alpha_k = \mathrm{softmax}_{k \ge 1}((\mathbf{z}_0 \Vert \mathbf{z}_k)
         \mathbf{w}), \qquad \mathbf{z} = \mathbf{z}_0 + \sum_{k \ge 1} \alpha_k \mathbf{z}_k
 
-    The half of :math:`\mathbf{w}` that meets :math:`\mathbf{z}_0` adds the same to each score and
-    drops out of the softmax, so only the other half is here.
+    The half of :math:`\mathbf{w}` that multiplies :math:`\mathbf{z}_0` adds a constant to all
+    scores, which the softmax cancels, so that only the other half is a parameter.
 
     Args:
         channels: width h of a token.
@@ -31,7 +31,7 @@ class TokenEncoder(nn.Module):
 
     Shapes:
         - tokens: ``[b, t, h]``, at least two for each node, the node itself first
-        - mask: ``[b, t]``, true where there is a token, or None; one of 1, …, t - 1 must be there
+        - mask: ``[b, t]``, false at padding, or None; each node needs one token besides the first
         - output: ``[b, out_channels]``
     """
 
@@ -56,12 +56,12 @@ class TokenEncoder(nn.Module):
         for block in self.blocks:
             tokens = block(tokens, mask)
         tokens = self.norm(tokens)
-        own, others = tokens[:, 0], tokens[:, 1:]
+        ego, others = tokens[:, 0], tokens[:, 1:]
         # [b, 1, t - 1]
         score = self.score(others).transpose(1, 2)
         if mask is not None:
             score = score.masked_fill(~mask[:, None, 1:], -torch.inf)
-        out: Tensor = own + (score.softmax(-1) @ others).squeeze(1)
+        out: Tensor = ego + (score.softmax(-1) @ others).squeeze(1)
         return out
 
 

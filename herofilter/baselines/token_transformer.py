@@ -72,5 +72,5 @@ class TokenTransformer(NodeClassifier):
 
         Each step then passes over the graph, see :class:`PolynomialTokens`.
         """
-        self.whole_graph = not self.tokens.keeps_table(data)
+        self.whole_graph = not self.tokens.caches_features(data)
         return self

@@ -1,4 +1,4 @@
-"""Neighbours at distance two, found without the product of the adjacency with itself."""
+"""The adjacency of nodes at distance two, without the product of the adjacency with itself."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,19 +15,19 @@ from herofilter.baselines.graph_cache import cached_on_graph
 from herofilter.data.features import csr_tensor
 from herofilter.memory import check_memory
 
-# a stored pair costs a sparse product as much as eight entries of a matrix cost a dense one
+# an entry of a sparse product takes as long as eight of a dense one
 _DENSE_FROM = 1 / 8
 
 
 def two_hop_adjacency(data: Data) -> Callable[[Tensor], Tensor]:
-    r"""Return the product with the graph's two-hop matrix, remembered.
+    r"""Return the product with the normalised two-hop adjacency, cached on the graph.
 
     .. math::
         \mathbf{D}_2^{-1/2} \mathbf{A}_2 \mathbf{D}_2^{-1/2}, \qquad
-        (\mathbf{A}_2)_{vw} = [w \text{ is two steps from } v, \; w \notin N(v) \cup \{v\}]
+        (\mathbf{A}_2)_{vw} = [\mathrm{dist}(v, w) = 2]
 
-    Directions and weights of edges don't count. The pairs are counted before any is stored; where
-    they are many, the matrix is dense, which is then the faster form.
+    Directions and weights of edges are ignored. The pairs are counted before any is stored; where
+    they are many the matrix is dense, which is then faster.
 
     Example:
         >>> path = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
@@ -39,11 +39,11 @@ def two_hop_adjacency(data: Data) -> Callable[[Tensor], Tensor]:
     )
 
 
-def _two_hop_adjacency(near: sp.csr_array) -> Callable[[Tensor], Tensor]:
-    n = near.shape[0]
-    near = sp.csr_array(near != 0)
-    near = sp.csr_array(near + near.T)
-    edges = (near.indptr.astype(np.int64), near.indices.astype(np.int64))
+def _two_hop_adjacency(neighbours: sp.csr_array) -> Callable[[Tensor], Tensor]:
+    n = neighbours.shape[0]
+    neighbours = sp.csr_array(neighbours != 0)
+    neighbours = sp.csr_array(neighbours + neighbours.T)
+    edges = (neighbours.indptr.astype(np.int64), neighbours.indices.astype(np.int64))
     degree = _count(*edges)
     pairs = int(degree.sum())
     dense = pairs > _DENSE_FROM * n * n
@@ -65,17 +65,17 @@ def _two_hop_adjacency(near: sp.csr_array) -> Callable[[Tensor], Tensor]:
     _fill_sparse(*edges, scale, crow[:-1].copy(), col, value)
     parts = torch.from_numpy(crow), torch.from_numpy(col), torch.from_numpy(value)
     sparse = csr_tensor(*parts, (n, n))
-    # it is its own transpose
+    # symmetric
     return Propagation(sparse, sparse)
 
 
 @njit(cache=True, nogil=True)
 def _count(crow: Any, col: Any) -> Any:
-    """Return how many nodes are at distance two of each."""
+    """Return the number of nodes at distance two of each node."""
     degree = np.zeros(crow.size - 1, dtype=np.int64)
     seen = np.full(crow.size - 1, -1, dtype=np.int64)
     for node in range(crow.size - 1):
-        _see_near(crow, col, node, seen)
+        _mark_neighbours(crow, col, node, seen)
         for edge in range(crow[node], crow[node + 1]):
             for step in range(crow[col[edge]], crow[col[edge] + 1]):
                 if seen[col[step]] != node:
@@ -85,22 +85,22 @@ def _count(crow: Any, col: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _fill_sparse(crow: Any, col: Any, scale: Any, place: Any, out_col: Any, value: Any) -> None:
-    """Write each pair into the row of its far end, which so fills up in ascending order.
+def _fill_sparse(crow: Any, col: Any, scale: Any, offset: Any, out_col: Any, value: Any) -> None:
+    """Write each pair into the row of its second node, so that columns are ascending in each row.
 
-    ``place`` has the start of each row, and of the next one afterwards.
+    ``offset`` has the start of each row, and afterwards the start of the next.
     """
     seen = np.full(crow.size - 1, -1, dtype=np.int64)
     for node in range(crow.size - 1):
-        _see_near(crow, col, node, seen)
+        _mark_neighbours(crow, col, node, seen)
         for edge in range(crow[node], crow[node + 1]):
             for step in range(crow[col[edge]], crow[col[edge] + 1]):
                 far = col[step]
                 if seen[far] != node:
                     seen[far] = node
-                    out_col[place[far]] = node
-                    value[place[far]] = scale[node] * scale[far]
-                    place[far] += 1
+                    out_col[offset[far]] = node
+                    value[offset[far]] = scale[node] * scale[far]
+                    offset[far] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -116,8 +116,8 @@ def _fill_dense(crow: Any, col: Any, scale: Any, out: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _see_near(crow: Any, col: Any, node: int, seen: Any) -> None:
-    """Mark a node and its neighbours, so that they don't count as two steps away."""
+def _mark_neighbours(crow: Any, col: Any, node: int, seen: Any) -> None:
+    """Mark a node and its neighbours, which aren't at distance two."""
     seen[node] = node
     for edge in range(crow[node], crow[node + 1]):
         seen[col[edge]] = node

@@ -1,4 +1,4 @@
-"""VCR-Graphormer: a transformer over tokens by PageRank and by virtual connections."""
+"""VCR-Graphormer: a transformer over tokens ranked by PageRank, and over virtual nodes."""
 
 import math
 
@@ -50,13 +50,12 @@ class VCRGraphormer(TokenTransformer):
     to a cluster goes on to any of its members alike, so that the cluster is one token with their
     mean :math:`\bar{\mathbf{x}}_C`; :func:`clusters` stands in for METIS. A class is connected to
     its training nodes and has a learned vector :math:`\mathbf{e}_c`. A walk from v never takes
-    the connection of v's own label, which no node of the test part has. Weights of nodes are
+    the connection of v's own label, which test nodes don't have either. Weights of nodes are
     divided by their largest, those of virtual nodes by their sum. The transformer over these
     tokens and the read-out are those of :class:`TokenEncoder`.
 
     Labels are those given to :meth:`show_labels`; on a graph with another number of nodes none
-    are known. Where the hops of the features can't be kept, see :class:`PolynomialTokens`, each
-    step passes over the graph and ``whole_graph`` is set.
+    are known. See :meth:`~TokenTransformer.for_graph` on ``whole_graph``.
 
     Args:
         in_channels: width of the features.
@@ -70,7 +69,7 @@ class VCRGraphormer(TokenTransformer):
         hops: K, at least 1.
         heads: heads of attention.
         num_tokens: at most so many tokens of each of the last three kinds.
-        alpha: the chance that a walk ends at each step.
+        alpha: the restart probability of PageRank.
         num_clusters: at most so many clusters.
 
     Shapes:
@@ -111,7 +110,7 @@ class VCRGraphormer(TokenTransformer):
 
     def reset_parameters(self) -> None:
         self.tokens.reset_parameters()
-        # one more row of the weight that the features meet
+        # like a row of the weight of the features
         bound = 1 / math.sqrt(max(self.tokens.linear.in_channels, 1))
         nn.init.uniform_(self.weight_vector, -bound, bound)
         nn.init.normal_(self.class_vectors, std=0.1)
@@ -121,12 +120,12 @@ class VCRGraphormer(TokenTransformer):
         self.labels.known = labels
 
     def sequence(self, data: Data, nodes: Tensor | None) -> Tokens:
-        walks = self.walks(data)
-        index, score = select(walks.index, nodes), select(walks.score, nodes)
+        ranking = self.pagerank(data)
+        index, score = select(ranking.index, nodes), select(ranking.score, nodes)
         hops = self.tokens(data, nodes) + self.weight_vector
         parts = [
             (hops, torch.ones(hops.shape[:2], dtype=torch.bool)),
-            self.members(data, index[:, 1:], score[:, 1:]),
+            self.node_tokens(data, index[:, 1:], score[:, 1:]),
             self.cluster_tokens(data, index, score),
         ]
         if self.labels.known.numel() == data.num_nodes:
@@ -139,48 +138,50 @@ class VCRGraphormer(TokenTransformer):
         logits: Tensor = self.encoder(tokens, mask)
         return logits
 
-    def walks(self, data: Data) -> Patches:
-        """Return the nodes that walks from each node reach most, itself first, remembered."""
+    def pagerank(self, data: Data) -> Patches:
+        """Return the nodes with the largest PageRank from each node, itself first, cached."""
         size = min(1 + max(REACH, self.num_tokens), int(data.num_nodes or 0))
         patcher = FastPatcher(size, c=1 - self.alpha, self_loops=False)
-        return cached_on_graph(data, ("walks", size, self.alpha), lambda: patcher(data))
+        return cached_on_graph(data, ("pagerank", size, self.alpha), lambda: patcher(data))
 
-    def members(self, data: Data, index: Tensor, score: Tensor) -> Tokens:
-        """Return the tokens of the nodes reached most, and which of them are there."""
+    def node_tokens(self, data: Data, index: Tensor, score: Tensor) -> Tokens:
+        """Return the tokens of the nodes with the largest PageRank, and a mask."""
         index, score = index[:, : self.num_tokens], score[:, : self.num_tokens]
-        needed, place = torch.unique(index.clamp(min=0), return_inverse=True)
+        needed, position = torch.unique(index.clamp(min=0), return_inverse=True)
         largest = score[:, :1].clamp(min=1e-12)
-        return self.join(self.tokens.project(data.x, needed), place, score / largest), index >= 0
+        return self.weighted_rows(
+            self.tokens.project(data.x, needed), position, score / largest
+        ), index >= 0
 
     def cluster_tokens(self, data: Data, index: Tensor, score: Tensor) -> Tokens:
-        """Return the tokens of the clusters reached most, and which of them are there."""
-        known: Partition = cached_on_graph(
+        """Return the tokens of the clusters with the largest PageRank, and a mask."""
+        clusters: Partition = cached_on_graph(
             data, ("clusters", self.num_clusters), lambda: partition(data, self.num_clusters)
         )
-        place, share = rank_groups(known.member, known.mean.size(0), index, score)
-        hidden = self.tokens.linear(self.tokens.input_dropout(known.mean))
-        return self.limit(hidden, place, share)
+        position, share = rank_groups(clusters.member, clusters.mean.size(0), index, score)
+        hidden = self.tokens.linear(self.tokens.input_dropout(clusters.mean))
+        return self.group_tokens(hidden, position, share)
 
     def class_tokens(self, index: Tensor, score: Tensor) -> Tokens:
-        """Return the tokens of the classes reached most, and which of them are there."""
+        """Return the tokens of the classes with the largest PageRank, and a mask."""
         count = self.class_vectors.size(0)
-        place, share = rank_groups(self.labels.known, count, index, score)
-        return self.limit(self.class_vectors, place, share)
+        position, share = rank_groups(self.labels.known, count, index, score)
+        return self.group_tokens(self.class_vectors, position, share)
 
-    def limit(self, hidden: Tensor, place: Tensor, share: Tensor) -> Tokens:
-        """Return the first tokens only, and which of them have a share."""
-        place, share = place[:, : self.num_tokens], share[:, : self.num_tokens]
-        return self.join(hidden, place, share), share > 0
+    def group_tokens(self, hidden: Tensor, position: Tensor, share: Tensor) -> Tokens:
+        """Return the first ``num_tokens`` groups as tokens, and a mask of those with a share."""
+        position, share = position[:, : self.num_tokens], share[:, : self.num_tokens]
+        return self.weighted_rows(hidden, position, share), share > 0
 
-    def join(self, hidden: Tensor, place: Tensor, weight: Tensor) -> Tensor:
-        """Return rows of ``hidden`` with their weights, as tokens.
+    def weighted_rows(self, hidden: Tensor, position: Tensor, weight: Tensor) -> Tensor:
+        """Return rows of ``hidden``, times their weights, as tokens.
 
         Shapes:
-            - hidden: ``[m, h]``; place, weight: ``[b, t]``
+            - hidden: ``[m, h]``; position, weight: ``[b, t]``
             - output: ``[b, t, h]``
         """
-        rows = (hidden + self.weight_vector).index_select(0, place.reshape(-1))
-        return rows.view(*place.shape, hidden.size(1)) * weight.unsqueeze(-1) + self.tokens.bias
+        rows = (hidden + self.weight_vector).index_select(0, position.reshape(-1))
+        return rows.view(*position.shape, hidden.size(1)) * weight.unsqueeze(-1) + self.tokens.bias
 
 
 @register_model(

@@ -1,5 +1,6 @@
-"""What tests of baselines share: models as the trainer builds them, and equality both ways."""
+"""Models as the trainer builds them, and the oracles that baselines are compared with."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from herofilter.training import prepare, seeded
 from tests.awkward import AWKWARD
 
 SMALL = Config().replace(hidden_channels=8, epochs=3)
-# of which the directions, loops, duplicates and weights tell one formula from another
+# their directions, loops, duplicates and weights tell one formula from another
 GRAPHS = ["plain", "directed", "isolated_nodes", "self_loops", "duplicates", "weighted", "no_edges"]
 
 
@@ -33,7 +34,7 @@ def undirected(name: str) -> Data:
 
 
 def vary(parameter: nn.Parameter) -> None:
-    """Give weights that start from constants values of both signs that tell them apart."""
+    """Set weights that start from constants to distinct values of both signs."""
     parameter.data = torch.sin(3 * torch.arange(parameter.numel()) + 4.0)
 
 
@@ -47,6 +48,24 @@ def assert_same(found: Tensor, expected: Tensor, model: nn.Module) -> None:
     ]
     # sums of many terms in another order
     torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-4)
+
+
+def joined_state(parts: Mapping[str, nn.Module]) -> dict[str, Tensor]:
+    """Return the weights of layers under the names that another model has for these layers."""
+    return {
+        f"{name}.{key}": value
+        for name, part in parts.items()
+        for key, value in part.state_dict().items()
+    }
+
+
+def output_of(layer: nn.Module, run: Callable[[], object]) -> Tensor:
+    """Return the output of a layer inside a model while ``run`` runs the model."""
+    outputs: list[Tensor] = []
+    handle = layer.register_forward_hook(lambda module, args, out: outputs.append(out))
+    run()
+    handle.remove()
+    return outputs[0]
 
 
 def laplacian(data: Data, loops: bool = False) -> Tensor:

@@ -40,7 +40,7 @@ class AllPairs(NodeClassifier):
         return (data.x @ data.x.t()) @ (self.scale * data.x)
 
 
-@register_model("all-pairs", paper="", needs="n·n numbers", scales=True)
+@register_model("all-pairs", paper="", needs="n·n floats", scales=True)
 def build_all_pairs(data: Data, config: Config) -> AllPairs:
     return AllPairs()
 
@@ -50,8 +50,8 @@ def graph(num_nodes: int) -> Data:
 
 
 def step(name: str, data: Data) -> None:
-    """Build a model and pass once through it, there and back."""
-    # a copy, of which nothing is remembered yet
+    """Build a model and run one forward and one backward pass."""
+    # a copy, on which nothing is cached yet
     data = prepare(data.clone(), CONFIG, name)
     with seeded(0):
         model = find_model(name).build(data, CONFIG)

@@ -39,9 +39,9 @@ def test_without_loops(name: str) -> None:
 
 def test_the_gradient_is_a_product_with_the_transpose() -> None:
     data = AWKWARD["directed"]()
-    spread = propagation(data, "row", loops=True)
+    propagate = propagation(data, "row", loops=True)
     hidden = torch.randn(10, 3, requires_grad=True, generator=torch.Generator().manual_seed(0))
-    spread(hidden).square().sum().backward()
+    propagate(hidden).square().sum().backward()
     dense = matrix("directed", "row", True)
     torch.testing.assert_close(hidden.grad, 2 * dense.t() @ (dense @ hidden.detach()))
 

@@ -22,12 +22,12 @@ def test_many_steps_solve_for_personalised_pagerank() -> None:
     matrix = torch.eye(10)[data.edge_index[0]].t() @ torch.eye(10)[data.edge_index[1]]
     matrix = matrix + torch.eye(10)
     scale = matrix.sum(1).rsqrt()
-    spread = scale.unsqueeze(1) * matrix * scale
-    expected = 0.2 * torch.linalg.solve(torch.eye(10) - 0.8 * spread, model.mlp(data))
+    adjacency = scale.unsqueeze(1) * matrix * scale
+    expected = 0.2 * torch.linalg.solve(torch.eye(10) - 0.8 * adjacency, model.mlp(data))
     torch.testing.assert_close(model(data), expected)
 
 
-def test_a_node_that_keeps_all_is_an_mlp() -> None:
+def test_alpha_one_is_an_mlp() -> None:
     model, data = build("appnp", AWKWARD["plain"](), alpha=1.0)
     torch.testing.assert_close(model(data), model.mlp(data))
 
@@ -35,5 +35,5 @@ def test_a_node_that_keeps_all_is_an_mlp() -> None:
 def test_options_reach_the_model() -> None:
     model, _ = build("appnp", AWKWARD["plain"](), hops=3, alpha=0.4)
     assert (model.prop.K, model.prop.alpha) == (3, 0.4)
-    own, _ = build("appnp", AWKWARD["plain"]())
-    assert (own.prop.K, own.prop.alpha) == (10, 0.1)
+    default, _ = build("appnp", AWKWARD["plain"]())
+    assert (default.prop.K, default.prop.alpha) == (10, 0.1)

@@ -65,7 +65,7 @@ def test_the_basis_is_no_part_of_the_state() -> None:
     assert "basis" not in varied(3).state_dict()
 
 
-def test_reset_starts_anew() -> None:
+def test_reset_restores_the_start() -> None:
     model = varied(3)
     model.reset_parameters()
     assert model.theta.tolist() == [1.0] * 4

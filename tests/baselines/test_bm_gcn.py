@@ -76,8 +76,8 @@ def by_formula(model: BMGCN, data: Data) -> Tensor:
     weight = score.masked_fill(looped == 0, -1e9).softmax(1) * (looped != 0)
     x = data.x
     for number, layer in enumerate(model.layers):
-        near, own = layer(x if number == 0 else x.relu()).chunk(2, dim=1)
-        x = weight @ near + own
+        neighbours, ego = layer(x if number == 0 else x.relu()).chunk(2, dim=1)
+        x = weight @ neighbours + ego
     return x
 
 
@@ -107,7 +107,7 @@ def test_only_labels_that_are_shown_count() -> None:
     assert torch.equal(labels[~data.train_mask], soft[~data.train_mask])
 
 
-def test_labels_of_other_nodes_have_no_say_in_training() -> None:
+def test_labels_of_other_nodes_do_not_affect_training() -> None:
     data = select_split(csbm(num_nodes=60, num_classes=3, seed=4), 0)
     other = data.clone()
     other.y[data.test_mask] = (data.y[data.test_mask] + 1) % 3

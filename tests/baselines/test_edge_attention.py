@@ -52,9 +52,9 @@ def test_dots(edges: Edges) -> None:
 
 def test_softmax(edges: Edges) -> None:
     score = some(edges.source.numel(), 2)
-    whole = dense(edges, score)
+    scores = dense(edges, score)
     absent = dense(edges, torch.ones_like(score)) == 0
-    weights = whole.masked_fill(absent, -1e9).softmax(1)
+    weights = scores.masked_fill(absent, -1e9).softmax(1)
     expected = weights[edges.target, edges.source]
     check(edge_softmax(edges, score), expected, [score])
 

@@ -74,7 +74,7 @@ def test_interaction_joins_the_kinds(graph: str) -> None:
     assert sums == [float(expected.sum()), expanded[:n, :n].sum(), 2 * n, 2 * n]
     for name in ("source", "target"):
         listed = torch.cat([getattr(kind, name) for kind in edges.kinds])
-        assert torch.equal(listed[edges.place], getattr(edges.whole, name))
+        assert torch.equal(listed[edges.position], getattr(edges.union, name))
 
 
 @pytest.mark.parametrize("graph", GRAPHS)

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
-from herofilter.baselines.fagcn import FAGCN, adapt, normalised_edges
+from herofilter.baselines.fagcn import FAGCN, fa_conv, normalised_edges
 from herofilter.nn.dropout import Dropout
 from tests.awkward import AWKWARD
 from tests.baselines.oracles import GRAPHS, assert_same, build
@@ -33,8 +33,8 @@ def test_gates_are_dropped_in_training() -> None:
     x = torch.randn(10, 8, generator=torch.Generator().manual_seed(0))
     dropout = Dropout(0.5)
     dropout.generator = torch.Generator().manual_seed(0)
-    kept = adapt(conv, normalised_edges(data), x, first, dropout.eval())
-    dropped = adapt(conv, normalised_edges(data), x, first, dropout.train())
+    kept = fa_conv(conv, normalised_edges(data), x, first, dropout.eval())
+    dropped = fa_conv(conv, normalised_edges(data), x, first, dropout.train())
     assert not torch.allclose(kept, dropped)
 
 
@@ -45,7 +45,7 @@ def test_neighbours_may_count_with_a_minus() -> None:
     for sign in (1.0, -1.0):
         for layer in (conv.att_l, conv.att_r):
             layer.weight.data.fill_(sign)
-        found = adapt(conv, normalised_edges(data), x, first, model.dropout)
+        found = fa_conv(conv, normalised_edges(data), x, first, model.dropout)
         assert bool((found * sign > 0).all())
 
 

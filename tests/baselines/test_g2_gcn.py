@@ -1,4 +1,4 @@
-"""Gradient gating: rates against a slow loop, nodes that stand still, PyG's layers inside."""
+"""Gradient gating: rates against a slow loop, gates of zero, PyG's layers inside."""
 
 import pytest
 import torch
@@ -56,8 +56,8 @@ def test_equals_the_layers_of_pyg(name: str) -> None:
     weight = data.get("edge_weight")
     x = model.stem(data.x)
     for _ in range(3):
-        own = model.gate_conv(x, data.edge_index, weight).relu()
-        rate = slow_differences(data, own, 2.0).tanh()
+        hidden = model.gate_conv(x, data.edge_index, weight).relu()
+        rate = slow_differences(data, hidden, 2.0).tanh()
         torch.testing.assert_close(model.gate(data, x), rate)
         x = (1 - rate) * x + rate * model.conv(x, data.edge_index, weight).relu()
     assert_same(model(data), model.decoder(x), model)
@@ -78,7 +78,7 @@ def test_a_rate_of_zero_freezes_a_node(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not torch.isclose(found, frozen).all(1)[torch.arange(10) != 3].any()
 
 
-def test_nodes_that_agree_with_their_neighbours_stand_still() -> None:
+def test_nodes_equal_to_their_neighbours_do_not_change() -> None:
     model, data = build("g2-gcn", AWKWARD["isolated_nodes"]())
     apart = torch.tensor([7, 8, 9])
     # four nodes in a ring with equal degrees and equal features
@@ -90,14 +90,14 @@ def test_nodes_that_agree_with_their_neighbours_stand_still() -> None:
     torch.testing.assert_close(model(data)[apart], frozen[apart])
 
 
-def test_the_power_has_a_say_and_a_bound() -> None:
+def test_the_power_changes_the_gate_and_has_a_bound() -> None:
     torch.manual_seed(0)
     linear, square = G2GCN(4, 8, 3, p=1.0).eval(), G2GCN(4, 8, 3).eval()
     square.load_state_dict(linear.state_dict())
     data = AWKWARD["plain"]()
     x = square.stem(data.x)
-    own = slow_differences(data, square.gate_conv(x, data.edge_index).relu(), 1.0)
-    torch.testing.assert_close(linear.gate(data, x), own.tanh())
+    hidden = slow_differences(data, square.gate_conv(x, data.edge_index).relu(), 1.0)
+    torch.testing.assert_close(linear.gate(data, x), hidden.tanh())
     assert not torch.allclose(linear(data), square(data))
     with pytest.raises(ConfigError, match=r"^p must be at least 1 \(got 0.5\)$"):
         G2GCN(4, 8, 3, p=0.5)
@@ -107,8 +107,10 @@ def test_the_mean_over_neighbours_is_a_choice() -> None:
     torch.manual_seed(0)
     model, data = G2GCN(4, 8, 3, gate="mean").eval(), AWKWARD["weighted"]()
     x = model.stem(data.x)
-    own = model.gate_conv(x, data.edge_index, data.edge_weight).relu()
-    torch.testing.assert_close(model.gate(data, x), slow_differences(data, own, 2.0, True).tanh())
+    hidden = model.gate_conv(x, data.edge_index, data.edge_weight).relu()
+    torch.testing.assert_close(
+        model.gate(data, x), slow_differences(data, hidden, 2.0, True).tanh()
+    )
     with pytest.raises(ConfigError, match=r"^gate must be one of sum, mean \(got 'top'\)$"):
         G2GCN(4, 8, 3, gate="top")
 

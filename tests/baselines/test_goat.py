@@ -31,14 +31,14 @@ def test_global_part_is_dense_attention_when_each_node_is_a_centroid() -> None:
             layer(hidden)[:, head] for layer in (model.query, model.key, model.value)
         )
         expected.append((query @ key.t() / 2).softmax(1) @ value)
-    torch.testing.assert_close(model.globally(hidden), torch.cat(expected, dim=1))
+    torch.testing.assert_close(model.global_attention(hidden), torch.cat(expected, dim=1))
 
 
 def test_the_formula_in_one_line() -> None:
     model, data = build("goat", AWKWARD["plain"](), num_layers=2)
     hidden = model.stem(data.x)
     local = model.convs[1](model.convs[0](hidden, data.edge_index).relu(), data.edge_index)
-    both = torch.cat([local, model.globally(hidden)], dim=1)
+    both = torch.cat([local, model.global_attention(hidden)], dim=1)
     torch.testing.assert_close(model(data), model.head(both.relu()))
 
 
@@ -61,7 +61,7 @@ def test_the_codebook_learns_in_training_only() -> None:
     torch.testing.assert_close(model(data), once)
 
 
-def test_two_steps_may_be_taken_before_the_way_back() -> None:
+def test_two_forward_passes_before_a_backward_pass() -> None:
     model, data = build("goat", AWKWARD["plain"]())
     model.train()
     losses = [model(data).square().sum() for _ in range(2)]
@@ -70,8 +70,8 @@ def test_two_steps_may_be_taken_before_the_way_back() -> None:
 
 
 def test_settings_reach_the_model() -> None:
-    own, data = build("goat", AWKWARD["plain"]())
-    assert (own.heads, own.codebook.size.numel(), len(own.convs)) == (2, 64, 1)
+    default, data = build("goat", AWKWARD["plain"]())
+    assert (default.heads, default.codebook.size.numel(), len(default.convs)) == (2, 64, 1)
     model, _ = build("goat", AWKWARD["plain"](), heads=4, tokens=5, num_layers=3)
     assert (model.heads, model.codebook.size.numel(), len(model.convs)) == (4, 5, 3)
     odd, _ = build("goat", AWKWARD["plain"](), hidden_channels=9)

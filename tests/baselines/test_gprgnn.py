@@ -31,8 +31,8 @@ def test_equals_the_sum_of_powers(name: str) -> None:
     data = undirected(name)
     model = GPRGNN(MLP(4, 8, 3), hops=4).eval()
     vary(model.gamma)
-    spread = (torch.eye(10) - laplacian(data, loops=True)).float()
-    hops = [torch.linalg.matrix_power(spread, k) @ model.mlp(data) for k in range(5)]
+    adjacency = (torch.eye(10) - laplacian(data, loops=True)).float()
+    hops = [torch.linalg.matrix_power(adjacency, k) @ model.mlp(data) for k in range(5)]
     expected = sum(weight * hop for weight, hop in zip(model.gamma, hops, strict=True))
     assert_same(model(data), expected, model)
 
@@ -46,7 +46,7 @@ def test_response_is_what_the_propagation_does(name: str) -> None:
     assert_same(model(data), expected.float(), model)
 
 
-def test_reset_starts_anew() -> None:
+def test_reset_restores_the_start() -> None:
     model = GPRGNN(MLP(4, 8, 3), hops=3, alpha=0.5)
     vary(model.gamma)
     model.reset_parameters()
@@ -56,5 +56,5 @@ def test_reset_starts_anew() -> None:
 def test_options_reach_the_model() -> None:
     model, _ = build("gprgnn", AWKWARD["plain"](), hops=3, alpha=0.4)
     assert (model.gamma.numel(), model.alpha) == (4, 0.4)
-    own, _ = build("gprgnn", AWKWARD["plain"]())
-    assert (own.gamma.numel(), own.alpha) == (11, 0.1)
+    default, _ = build("gprgnn", AWKWARD["plain"]())
+    assert (default.gamma.numel(), default.alpha) == (11, 0.1)

@@ -78,8 +78,8 @@ def test_the_order_of_nodes_does_not_matter() -> None:
     weight = torch.rand(data.edge_index.size(1) // 2, generator=torch.Generator().manual_seed(1))
     data.edge_weight = (weight + 0.5).repeat(2)
     order = torch.randperm(24, generator=torch.Generator().manual_seed(2))
-    place = order.argsort()
-    moved = Data(data.x[order], place[data.edge_index], num_nodes=24)
+    position = order.argsort()
+    moved = Data(data.x[order], position[data.edge_index], num_nodes=24)
     moved.edge_weight = data.edge_weight
     assert torch.equal(partition(moved, 3).member, partition(data, 3).member[order])
 
@@ -90,14 +90,14 @@ def test_what_is_reached_against_a_slow_loop() -> None:
     index = torch.randint(-1, 12, (6, 5), generator=generator)
     index[5] = -1
     score = torch.rand(6, 5, generator=generator)
-    place, share = rank_groups(member, 4, index, score)
+    position, share = rank_groups(member, 4, index, score)
     for row in range(6):
         mass = [0.0] * 4
         for node, value in zip(index[row].tolist(), score[row].tolist(), strict=True):
             if node >= 0 and member[node] >= 0:
                 mass[int(member[node])] += value
         total = sum(mass) or 1.0
-        assert sorted(place[row].tolist()) == [0, 1, 2, 3]
-        expected = torch.tensor([mass[group] / total for group in place[row].tolist()])
+        assert sorted(position[row].tolist()) == [0, 1, 2, 3]
+        expected = torch.tensor([mass[group] / total for group in position[row].tolist()])
         torch.testing.assert_close(share[row], expected)
         assert bool((share[row].diff() <= 0).all())

@@ -1,4 +1,4 @@
-"""H2GCN against rounds that walk from node to node, and what it refuses to hold."""
+"""H2GCN against rounds computed node by node, and its memory check."""
 
 from collections.abc import Callable
 

@@ -41,10 +41,10 @@ def test_tokens_are_the_powers_with_self_loops() -> None:
 
 def test_settings_reach_the_model() -> None:
     data = AWKWARD["plain"]()
-    own = build_nagphormer(data, SMALL)
-    assert own.tokens.hops == 5
-    assert own.encoder.blocks[0].heads == 2
-    assert len(own.encoder.blocks) == 1
+    default = build_nagphormer(data, SMALL)
+    assert default.tokens.hops == 5
+    assert default.encoder.blocks[0].heads == 2
+    assert len(default.encoder.blocks) == 1
     model = build_nagphormer(data, SMALL.replace(hops=3, heads=4, num_layers=2))
     assert model.tokens.hops == 3
     assert [block.heads for block in model.encoder.blocks] == [4, 4]

@@ -81,14 +81,14 @@ def test_scores_against_a_slow_loop() -> None:
     query, key = attention.query_key.weight.split(8)
     found = attention.weights(tokens)
     for node in range(4):
-        own = [
+        hidden = [
             (tokens[node, k] @ attention.order_weight[k] + attention.order_bias[k, 0]).relu()
             for k in range(3)
         ]
         for head, part in enumerate((slice(0, 4), slice(4, 8))):
             for i in range(3):
                 for j in range(3):
-                    dot = (query @ own[i])[part] @ (key @ own[j])[part] / 2
+                    dot = (query @ hidden[i])[part] @ (key @ hidden[j])[part] / 2
                     expected = dot.tanh() * attention.order_scale[head, 0, j]
                     torch.testing.assert_close(found[node, head, i, j], expected)
 
@@ -100,18 +100,19 @@ def test_the_model_sums_over_orders(monkeypatch: pytest.MonkeyPatch) -> None:
     for block in model.blocks:
         tokens = tokens + block.attention(block.attention_norm(tokens))
         tokens = tokens + block.feed(block.feed_norm(tokens))
-    whole = model(data)
-    torch.testing.assert_close(whole, model.head(tokens.sum(1)))
+    logits = model(data)
+    torch.testing.assert_close(logits, model.head(tokens.sum(1)))
     # three nodes, four tokens, eight channels
     monkeypatch.setattr("herofilter.baselines.token_encoder._CHUNK_BYTES", 3 * 4 * 4 * 8)
-    torch.testing.assert_close(model(data), whole)
+    torch.testing.assert_close(model(data), logits)
 
 
 def test_settings_reach_the_model() -> None:
     data = AWKWARD["plain"]()
-    own = build_polyformer(data, SMALL)
-    assert (own.tokens.hops, own.tokens.basis, own.tokens.loops) == (6, "chebyshev", False)
-    assert [block.attention.heads for block in own.blocks] == [1]
+    default = build_polyformer(data, SMALL)
+    tokens = default.tokens
+    assert (tokens.hops, tokens.basis, tokens.loops) == (6, "chebyshev", False)
+    assert [block.attention.heads for block in default.blocks] == [1]
     for basis in BASES:
         config = SMALL.replace(hops=4, heads=2, basis=basis, num_layers=3)
         model = build_polyformer(data, config)

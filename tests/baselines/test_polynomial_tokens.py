@@ -67,12 +67,12 @@ def test_bernstein_polynomials_add_up_to_one() -> None:
 
 
 @pytest.mark.parametrize("basis", BASES)
-def test_spread_first_and_project_first_agree(basis: str) -> None:
+def test_propagating_first_and_projecting_first_agree(basis: str) -> None:
     layer = make(3, basis)
     nodes = torch.tensor([7, 0, 7])
     kept, passed = AWKWARD["plain"](), sparse(AWKWARD["plain"]())
-    assert layer.keeps_table(kept)
-    assert not layer.keeps_table(passed)
+    assert layer.caches_features(kept)
+    assert not layer.caches_features(passed)
     outs = [layer(data, nodes) for data in (kept, passed)]
     torch.testing.assert_close(*outs)
     torch.testing.assert_close(
@@ -80,26 +80,26 @@ def test_spread_first_and_project_first_agree(basis: str) -> None:
     )
 
 
-def test_a_table_too_large_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_too_large_is_not_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     layer, data = make(3), AWKWARD["plain"]()
     before = layer(data)
     # ten nodes, four tokens, four features
     monkeypatch.setattr(room, "TABLE_BYTES", 4 * 10 * 4 * 4 - 1)
-    assert not layer.keeps_table(data)
+    assert not layer.caches_features(data)
     torch.testing.assert_close(layer(data), before)
     monkeypatch.setattr(room, "TABLE_BYTES", 4 * 10 * 4 * 4)
-    assert layer.keeps_table(data)
+    assert layer.caches_features(data)
 
 
-def test_a_batch_does_not_spread_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_uses_the_cached_features(monkeypatch: pytest.MonkeyPatch) -> None:
     layer, data = make(), AWKWARD["plain"]()
-    whole = layer(data)
+    tokens = layer(data)
 
     def refuse(*_: object) -> None:
         raise AssertionError("the graph was passed over")
 
-    monkeypatch.setattr(PolynomialTokens, "spread", refuse)
-    torch.testing.assert_close(layer(data, torch.tensor([3])), whole[[3]])
+    monkeypatch.setattr(PolynomialTokens, "propagate", refuse)
+    torch.testing.assert_close(layer(data, torch.tensor([3])), tokens[[3]])
     data.x[0] += 1
     with pytest.raises(AssertionError, match="passed over"):
         layer(data, torch.tensor([3]))
@@ -108,17 +108,17 @@ def test_a_batch_does_not_spread_again(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_table_per_graph() -> None:
     data = AWKWARD["plain"]()
     few, many = make(2), make(3)
-    first = few.table(data)
-    assert few.table(data) is first
-    assert many.table(data).shape == (10, 4, 4)
-    assert few.table(data) is not first
+    first = few.propagated_features(data)
+    assert few.propagated_features(data) is first
+    assert many.propagated_features(data).shape == (10, 4, 4)
+    assert few.propagated_features(data) is not first
 
 
-def test_learned_vectors_are_spread() -> None:
+def test_learned_vectors_are_propagated() -> None:
     data = prepare_features(AWKWARD["no_features"]())
     torch.manual_seed(0)
     layer = PolynomialTokens(2, 6, 2, num_embeddings=10)
-    assert not layer.keeps_table(data)
+    assert not layer.caches_features(data)
     layer(data, torch.tensor([0]))[:, 2].sum().backward()
     seen = layer.embedding.weight.grad.abs().sum(1) > 0
     reach = torch.linalg.matrix_power(propagation(data)(torch.eye(10)), 2)[0] > 0

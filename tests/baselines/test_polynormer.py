@@ -13,6 +13,7 @@ from herofilter.errors import ConfigError
 from herofilter.nn import find_model
 from herofilter.training import prepare, seeded, train
 from tests.awkward import AWKWARD
+from tests.baselines.oracles import joined_state, output_of
 
 GRAPHS = ["plain", "directed", "isolated_nodes", "self_loops", "duplicates", "no_edges"]
 
@@ -25,20 +26,17 @@ def pair(heads: int = 1) -> tuple[Polynormer, Reference]:
     for number in range(2):
         # with several heads PyG's own attention expects another width than it gets
         reference.global_attn[number] = PolynormerAttention(8, heads, 8 // heads, 0.7, False, False)
-    parts = {
-        "local_convs": model.convs,
-        "post_bns": model.batch_norms,
-        "lns": model.layer_norms,
-        "ln": model.global_norm,
-        "global_attn": model.attentions,
-        "pred_local": model.local_head,
-        "pred_global": model.global_head,
-    }
-    state = {
-        f"{name}.{key}": value
-        for name, part in parts.items()
-        for key, value in part.state_dict().items()
-    }
+    state = joined_state(
+        {
+            "local_convs": model.convs,
+            "post_bns": model.batch_norms,
+            "lns": model.layer_norms,
+            "ln": model.global_norm,
+            "global_attn": model.attentions,
+            "pred_local": model.local_head,
+            "pred_global": model.global_head,
+        }
+    )
     for name, layers in (("h_lins", model.gates), ("lins", model.lins)):
         for number, layer in enumerate(layers):
             state[f"{name}.{number}.weight"] = layer.weight.t()
@@ -52,12 +50,9 @@ def pair(heads: int = 1) -> tuple[Polynormer, Reference]:
 
 def logits_of(reference: Reference, data: Data) -> torch.Tensor:
     """Return PyG's logits, all nodes in one batch, before its log-softmax."""
-    kept = []
     head = reference.pred_global if reference._global else reference.pred_local
-    handle = head.register_forward_hook(lambda module, args, out: kept.append(out))
-    reference(data.x, data.edge_index, torch.zeros(data.num_nodes, dtype=torch.long))
-    handle.remove()
-    return kept[0]
+    batch = torch.zeros(data.num_nodes, dtype=torch.long)
+    return output_of(head, lambda: reference(data.x, data.edge_index, batch))
 
 
 @pytest.mark.parametrize("heads", [1, 2])

@@ -12,6 +12,7 @@ from herofilter.errors import ConfigError
 from herofilter.nn import find_model
 from herofilter.training import prepare, seeded
 from tests.awkward import AWKWARD
+from tests.baselines.oracles import joined_state, output_of
 
 GRAPHS = ["plain", "directed", "isolated_nodes", "self_loops", "duplicates", "no_edges"]
 
@@ -21,18 +22,15 @@ def pair(heads: int = 2, attention_layers: int = 2) -> tuple[SGFormer, Reference
     with seeded(0):
         model = SGFormer(4, 8, 3, 2, 0.0, 0.0, 0, heads, 0.3, attention_layers)
     reference = Reference(4, 8, 3, attention_layers, heads, 0.0, 2, 0.0, graph_weight=0.3)
-    parts = {
-        "trans_conv.attns": model.attentions,
-        "trans_conv.bns": model.attention_norms,
-        "graph_conv.convs": model.convs,
-        "graph_conv.bns": model.graph_norms,
-        "fc": model.head,
-    }
-    state = {
-        f"{name}.{key}": value
-        for name, part in parts.items()
-        for key, value in part.state_dict().items()
-    }
+    state = joined_state(
+        {
+            "trans_conv.attns": model.attentions,
+            "trans_conv.bns": model.attention_norms,
+            "graph_conv.convs": model.convs,
+            "graph_conv.bns": model.graph_norms,
+            "fc": model.head,
+        }
+    )
     for name, layer in (("trans_conv", model.attention_in), ("graph_conv", model.graph_in)):
         state[f"{name}.fcs.0.weight"] = layer.weight.t()
         state[f"{name}.fcs.0.bias"] = layer.bias
@@ -42,11 +40,8 @@ def pair(heads: int = 2, attention_layers: int = 2) -> tuple[SGFormer, Reference
 
 def logits_of(reference: Reference, data: Data) -> torch.Tensor:
     """Return PyG's logits, all nodes in one batch, before its log-softmax."""
-    kept = []
-    handle = reference.fc.register_forward_hook(lambda module, args, out: kept.append(out))
-    reference(data.x, data.edge_index, torch.zeros(data.num_nodes, dtype=torch.long))
-    handle.remove()
-    return kept[0]
+    batch = torch.zeros(data.num_nodes, dtype=torch.long)
+    return output_of(reference.fc, lambda: reference(data.x, data.edge_index, batch))
 
 
 @pytest.mark.parametrize("training", [True, False])

@@ -19,14 +19,14 @@ def some(*shape: int) -> Tensor:
 def test_attention_is_that_of_torch(heads: int, masked: bool) -> None:
     torch.manual_seed(0)
     block = TokenBlock(8, heads, 0.5)
-    twin = nn.MultiheadAttention(8, heads, batch_first=True)
+    reference = nn.MultiheadAttention(8, heads, batch_first=True)
     for name, layer in (("in_proj", block.query_key_value), ("out_proj.", block.out)):
         end = "_" if name == "in_proj" else ""
-        twin.get_parameter(f"{name}{end}weight").data.copy_(layer.weight.data)
-        twin.get_parameter(f"{name}{end}bias").data.copy_(layer.bias.data)
+        reference.get_parameter(f"{name}{end}weight").data.copy_(layer.weight.data)
+        reference.get_parameter(f"{name}{end}bias").data.copy_(layer.bias.data)
     tokens = some(5, 3, 8)
     mask = torch.tensor([[1, 1, 1], [1, 1, 0], [1, 0, 1], [1, 0, 0], [1, 1, 1]]).bool()
-    expected, _ = twin(tokens, tokens, tokens, key_padding_mask=~mask if masked else None)
+    expected, _ = reference(tokens, tokens, tokens, key_padding_mask=~mask if masked else None)
     found = block.attend(tokens, mask if masked else None)
     torch.testing.assert_close(found, expected)
 
@@ -43,7 +43,7 @@ def test_read_out_is_the_published_formula() -> None:
     torch.manual_seed(0)
     encoder, tokens = TokenEncoder(8, 3, 0, 2, 0.5).eval(), some(5, 4, 8)
     z = nn.functional.layer_norm(tokens, (8,))
-    # the half of the weight that meets the node's own token is free
+    # the half of the weight that multiplies the node's own token has no effect
     weight = torch.cat([some(8), encoder.score.weight[0]])
     for node in range(5):
         score = torch.stack([torch.cat([z[node, 0], z[node, k]]) @ weight for k in (1, 2, 3)])
@@ -52,7 +52,7 @@ def test_read_out_is_the_published_formula() -> None:
         torch.testing.assert_close(encoder.read(tokens, None)[node], expected)
 
 
-def test_absent_tokens_have_no_say() -> None:
+def test_masked_tokens_have_no_effect() -> None:
     torch.manual_seed(0)
     encoder, tokens = TokenEncoder(8, 3, 2, 2, 0.5).eval(), some(2, 4, 8)
     mask = torch.tensor([[1, 1, 0, 0], [1, 1, 1, 1]]).bool()
@@ -70,9 +70,9 @@ def test_chunks_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> Non
     encoder, tokens = TokenEncoder(8, 3, 1, 2, 0.5).eval(), some(7, 4, 8)
     mask = torch.ones(7, 4).bool()
     mask[5, 2:] = False
-    whole = encoder(tokens, mask)
+    logits = encoder(tokens, mask)
     monkeypatch.setattr(room, "_CHUNK_BYTES", 2 * 4 * 4 * 8)
-    torch.testing.assert_close(encoder(tokens, mask), whole)
+    torch.testing.assert_close(encoder(tokens, mask), logits)
     assert encoder(tokens[:0]).shape == (0, 3)
 
 

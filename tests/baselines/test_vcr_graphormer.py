@@ -42,7 +42,7 @@ def test_every_token_against_a_slow_loop() -> None:
     tokens, mask = tokens_of(model, data)
     # two hops and the node, three nodes, three clusters, three classes
     assert tokens.shape == (40, 3 + 3 + 3 + 3, 8)
-    walks = FastPatcher(40, c=0.6, self_loops=False, ego="first")(data)
+    ranking = FastPatcher(40, c=0.6, self_loops=False, ego="first")(data)
     parts = partition(data, 5)
     weight, bias, last = model.tokens.linear.weight, model.tokens.bias, model.weight_vector
     hops = model.tokens(data)
@@ -50,14 +50,14 @@ def test_every_token_against_a_slow_loop() -> None:
         torch.testing.assert_close(tokens[v, :3], hops[v] + last)
         reached = {
             u: score
-            for u, score in zip(walks.index[v].tolist(), walks.score[v].tolist(), strict=True)
+            for u, score in zip(ranking.index[v].tolist(), ranking.score[v].tolist(), strict=True)
             if u >= 0
         }
         others = [u for u in reached if u != v]
-        for place, u in enumerate(others[:3]):
+        for position, u in enumerate(others[:3]):
             scale = reached[u] / reached[others[0]]
             torch.testing.assert_close(
-                tokens[v, 3 + place], scale * (data.x[u] @ weight + last) + bias
+                tokens[v, 3 + position], scale * (data.x[u] @ weight + last) + bias
             )
         by_cluster, by_class = [0.0] * len(parts.mean), [0.0] * 3
         for u, score in reached.items():
@@ -70,11 +70,11 @@ def test_every_token_against_a_slow_loop() -> None:
             (9, by_class, model.class_vectors),
         ):
             ranked = sorted(range(len(mass)), key=lambda group: -mass[group])
-            for place, group in enumerate(ranked[:3]):
+            for position, group in enumerate(ranked[:3]):
                 scale = mass[group] / max(sum(mass), 1e-12)
-                assert bool(mask[v, start + place]) == (scale > 0)
+                assert bool(mask[v, start + position]) == (scale > 0)
                 torch.testing.assert_close(
-                    tokens[v, start + place], scale * (vectors[group] + last) + bias
+                    tokens[v, start + position], scale * (vectors[group] + last) + bias
                 )
 
 
@@ -104,13 +104,13 @@ def test_only_shown_labels_are_read() -> None:
     assert not mask[:, -3:].any()
 
 
-def test_a_batch_is_a_part_of_the_whole() -> None:
+def test_a_batch_has_the_tokens_of_its_nodes() -> None:
     model, data = build("vcr-graphormer", graph())
     model.show_labels(shown(data))
     nodes = torch.tensor([30, 2, 30])
-    whole, mask = tokens_of(model, data)
+    full, mask = tokens_of(model, data)
     part, part_mask = tokens_of(model, data, nodes)
-    torch.testing.assert_close(part, whole[nodes])
+    torch.testing.assert_close(part, full[nodes])
     assert torch.equal(part_mask, mask[nodes])
 
 
@@ -129,20 +129,20 @@ def test_weights_leave_the_labels_behind() -> None:
     model.show_labels(shown(data))
     weights = weights_of(model)
     assert "labels.known" not in weights
-    twin, _ = build("vcr-graphormer", graph())
-    twin.reset_parameters()
-    load_weights(twin, weights)
-    assert not torch.allclose(twin(data), model(data))
-    twin.show_labels(shown(data))
-    torch.testing.assert_close(twin(data), model(data))
+    other, _ = build("vcr-graphormer", graph())
+    other.reset_parameters()
+    load_weights(other, weights)
+    assert not torch.allclose(other(data), model(data))
+    other.show_labels(shown(data))
+    torch.testing.assert_close(other(data), model(data))
     assert torch.equal(model.state_dict()["labels.known"], shown(data))
 
 
 def test_settings_reach_the_model() -> None:
     data = AWKWARD["plain"]()
-    own, _ = build("vcr-graphormer", data)
-    assert (own.tokens.hops, own.num_tokens, own.alpha) == (3, 4, 0.5)
-    assert [block.heads for block in own.encoder.blocks] == [2]
+    default, _ = build("vcr-graphormer", data)
+    assert (default.tokens.hops, default.num_tokens, default.alpha) == (3, 4, 0.5)
+    assert [block.heads for block in default.encoder.blocks] == [2]
     settings = {"hops": 2, "tokens": 8, "alpha": 0.2, "heads": 4, "num_layers": 2}
     model, _ = build("vcr-graphormer", data, **settings)
     assert (model.tokens.hops, model.num_tokens, model.alpha) == (2, 8, 0.2)
