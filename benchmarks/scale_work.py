@@ -21,8 +21,8 @@ from herofilter import (
     predict_logits,
     train,
 )
+from herofilter.callbacks import Event
 from herofilter.data.synthetic.power_law import power_law_graph
-from herofilter.training import Epoch
 
 # snap-patents
 PATENTS_NODES, PATENTS_EDGES = 2_923_922, 13_975_788
@@ -118,7 +118,7 @@ def _epoch(graph: Graph, patch_size: int, folder: Path) -> Measured:
     before = peak_gib()
     marks: list[float] = []
 
-    def mark(epoch: Epoch) -> None:
+    def mark(event: Event) -> None:
         marks.append(time.perf_counter())
 
     # the first epoch warms up; small graphs have several more, of which the median counts

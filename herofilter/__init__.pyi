@@ -1,4 +1,7 @@
 from . import baselines as baselines
+from .callbacks import (
+    Event as Event,
+)
 from .config import (
     Config as Config,
     paper_config as paper_config,

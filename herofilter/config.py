@@ -73,6 +73,20 @@ class Config:
         return cls().replace(**flat)
 
 
+def without_retired(saved: Any) -> Any:
+    """Return settings that an earlier version saved, without those that no longer exist.
+
+    Only for files: a user who gives such a setting is told that there is none.
+
+    Example:
+        >>> without_retired({"patcher": {"patch_size": 8, "resolved": False}})
+        {'patcher': {'patch_size': 8}}
+    """
+    if isinstance(saved, Mapping):
+        return {key: without_retired(value) for key, value in saved.items() if key not in _RETIRED}
+    return [without_retired(entry) for entry in saved] if isinstance(saved, list) else saved
+
+
 def paper_config() -> Config:
     """Return the literal setting of Algorithm 1: raw features, no residuals, sum, loss."""
     return Config().replace(
@@ -94,6 +108,7 @@ def paper_config() -> Config:
     )
 
 
+_RETIRED = ("resolved",)
 _SECTIONS = {
     "patcher": PatcherConfig,
     "model": ModelConfig,

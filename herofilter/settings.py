@@ -45,8 +45,6 @@ class PatcherConfig:
             0 stops at the tolerance.
         hub_limit: most edges of a node that ``coreference`` and ``cocitation`` go through; 0 for
             1 / ``tolerance``.
-        resolved: take ``patcher``, ``directed``, ``relations`` and ``summary`` literally, whatever
-            the graph; a saved model needs that, and nobody else.
     """
 
     patcher: str = "auto"
@@ -65,7 +63,6 @@ class PatcherConfig:
     tolerance: float = 1e-5
     refine: int = 0
     hub_limit: int = 0
-    resolved: bool = False
 
     def __post_init__(self) -> None:
         check_choice("patcher", self.patcher, PATCHERS)

@@ -25,6 +25,7 @@ def test_dict_round_trip() -> None:
     [
         ("patchsize=8", "there is no setting 'patchsize' (did you mean 'patch_size'?)"),
         ("model.lr=1", "there is no setting 'model.lr' (did you mean 'lr'?)"),
+        ("resolved=true", "there is no setting 'resolved' (did you mean 'seed'?)"),
         ("patch_size", "a setting must look like key=value (got 'patch_size')"),
         ("patch_size=big", "patch_size must be of type int (got 'big')"),
         ("patch_size=0", "patch_size must be at least 1 (got 0)"),

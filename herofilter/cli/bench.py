@@ -22,17 +22,13 @@ def demo(
 ) -> None:
     """Train MLP, GCN and HeroFilter on nine synthetic graphs of rising heterophily."""
     from herofilter.files import write_json
-    from herofilter.report.console import demo_table, progress_bar
+    from herofilter.report.console import demo_table
     from herofilter.report.picture import demo_picture
+    from herofilter.report.progress import ProgressBar
     from herofilter.reproduce.demo import run_demo
 
-    with progress_bar() as progress:
-        task = progress.add_task("demo", total=1)
-
-        def on_step(done: int, total: int, what: str) -> None:
-            progress.update(task, completed=done, total=total, description=what)
-
-        result = run_demo(seed=seed, workers=os.cpu_count() or 1, on_step=on_step)
+    with ProgressBar("demo") as callback:
+        result = run_demo(seed=seed, workers=os.cpu_count() or 1, callback=callback)
     write_json(out / "demo.json", result)
     demo_picture(result, out / "demo.png")
     if as_json:
@@ -90,28 +86,23 @@ def bench_herofilter(
     from herofilter.files import write_json, write_text
     from herofilter.report.accuracy_page import results_page
     from herofilter.report.accuracy_table import accuracy_table
-    from herofilter.report.console import progress_bar
+    from herofilter.report.progress import ProgressBar
     from herofilter.reproduce import accuracy
 
     names = accuracy.GRAPHS if graphs is None else graphs.split(",")
     available = accuracy.num_common_splits(names)
     chosen = None if splits == "all" else parse_splits(splits, available)
-    with progress_bar() as progress:
-        task = progress.add_task("benchmark", total=1)
-
-        def on_step(done: int, total: int, what: str) -> None:
-            progress.update(task, completed=done, total=total, description=what)
-
+    with ProgressBar("benchmark") as callback:
         result = accuracy.run_accuracy(
             names,
             tuple(accuracy.COLUMNS) if columns is None else columns.split(","),
             chosen,
             out,
             os.cpu_count() or 1 if workers is None else workers,
-            on_step,
+            callback,
             finished,
         )
-    summary, text = accuracy.places(result["command"], out, results, page)
+    summary, text = accuracy.PUBLISHED.paths(result["command"], out, results, page)
     write_json(summary, result)
     write_text(text, results_page(result))
     if as_json:
@@ -153,24 +144,19 @@ def bench_filters(
 ) -> None:
     """Ask whether the learned filter earns its place over a fixed one."""
     from herofilter.files import write_json, write_text
-    from herofilter.report.console import progress_bar
     from herofilter.report.filters_page import filters_page, verdicts
+    from herofilter.report.progress import ProgressBar
     from herofilter.reproduce import filters
 
-    with progress_bar() as progress:
-        task = progress.add_task("study", total=1)
-
-        def on_step(done: int, total: int, what: str) -> None:
-            progress.update(task, completed=done, total=total, description=what)
-
+    with ProgressBar("study") as callback:
         result = filters.run_filters(
             tuple(filters.GRAPHS) if graphs is None else graphs.split(","),
             tuple(filters.VARIANTS) if variants is None else variants.split(","),
             out,
             os.cpu_count() or 1 if workers is None else workers,
-            on_step,
+            callback,
         )
-    summary, text = filters.places(result["command"], out, results, page)
+    summary, text = filters.PUBLISHED.paths(result["command"], out, results, page)
     write_json(summary, result)
     write_text(text, filters_page(result))
     if as_json:

@@ -72,17 +72,12 @@ def _run(
     as_json: bool,
 ) -> None:
     from herofilter.files import write_json, write_text
-    from herofilter.report.console import progress_bar
+    from herofilter.report.progress import ProgressBar
     from herofilter.report.table_page import console_table, table_csv, table_page
     from herofilter.reproduce.tables import run_table
 
     chosen = None if splits == "all" else parse_splits(splits, 10)
-    with progress_bar() as progress:
-        task = progress.add_task(table, total=1)
-
-        def on_step(done: int, total: int, what: str) -> None:
-            progress.update(task, completed=done, total=total, description=what)
-
+    with ProgressBar(table) as callback:
         result = run_table(
             table,
             None if graphs is None else graphs.split(","),
@@ -91,7 +86,7 @@ def _run(
             trials,
             out,
             os.cpu_count() or 1 if workers is None else workers,
-            on_step,
+            callback,
             finished,
         )
     write_json(out / f"{table}.json", result)

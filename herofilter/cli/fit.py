@@ -61,7 +61,8 @@ def fit(
     from herofilter.measures import data_card
     from herofilter.patchers import patcher_memory
     from herofilter.predict.tables import predict_tables
-    from herofilter.report.console import card_table, fit_progress, fit_table, rows_progress
+    from herofilter.report.console import card_table, fit_table
+    from herofilter.report.progress import FitBar, ProgressBar
     from herofilter.training.artifacts.model_folder import check_target
     from herofilter.training.search.fitting import fit_graph
     from herofilter.training.search.tuning import parse_budget
@@ -86,14 +87,14 @@ def fit(
     card = data_card(own.data, nodes.stem, patcher_memory(own.data))
     console.print(card_table(card))
     fixed = [*(settings or []), *["class_weights=true"] * class_weights]
-    with fit_progress(seconds) as show:
-        fitted = fit_graph(own, seconds, tuple(fixed), seed, show, trials, model)
+    with FitBar(seconds) as callback:
+        fitted = fit_graph(own, seconds, tuple(fixed), seed, callback, trials, model)
     saved = fitted.saved
     saved.save(out)
     predicted = predict_tables(saved)
-    with rows_progress("predicting") as on_rows:
+    with ProgressBar("predicting") as callback:
         write_predictions(
-            out / "predictions.csv", own.ids, saved.classes, predicted.chunks(), on_rows
+            out / "predictions.csv", own.ids, saved.classes, predicted.chunks(), callback
         )
     if as_json:
         print_json({**saved.metrics, "said": list(fitted.said), "notes": list(own.notes)})
@@ -123,15 +124,15 @@ def predict(
     """Predict the nodes of the training graph, of the same graph grown, or of a new one."""
     from herofilter.data.tables.predictions import write_predictions
     from herofilter.predict.tables import predict_tables
-    from herofilter.report.console import rows_progress
+    from herofilter.report.progress import ProgressBar
     from herofilter.training.artifacts.model_folder import SavedModel
 
     saved = SavedModel.load(model)
     predicted = predict_tables(
         saved, edges, nodes, id_column=id_column, source=source, target=target, weight=weight
     )
-    with rows_progress("predicting") as on_rows:
-        write_predictions(out, predicted.ids, saved.classes, predicted.chunks(), on_rows)
+    with ProgressBar("predicting") as callback:
+        write_predictions(out, predicted.ids, saved.classes, predicted.chunks(), callback)
     result = {"out": str(out), "nodes": len(predicted.ids), "notes": list(predicted.notes)}
     if as_json:
         print_json(result)

@@ -85,7 +85,7 @@ def pack(
     """Write a graph as a folder whose features are read from disk, row by row."""
     from herofilter.data import save_graph_folder, verify_graph_folder
     from herofilter.errors import ConfigError
-    from herofilter.report.console import rows_progress
+    from herofilter.report.progress import ProgressBar
 
     if verify:
         verify_graph_folder(graph)
@@ -94,8 +94,8 @@ def pack(
         if out is None:
             raise ConfigError("the folder to write must be given (got none); give --out FOLDER")
         data = herofilter.load_dataset(graph, split=None)
-        with rows_progress("writing") as on_rows:
-            save_graph_folder(data, out, half, on_rows)
+        with ProgressBar("writing") as callback:
+            save_graph_folder(data, out, half, callback)
         size = sum(file.stat().st_size for file in out.iterdir())
         result = {"out": str(out), "nodes": int(data.num_nodes), "bytes": size}
         line = f"{data.num_nodes} nodes, {size / 2**20:.1f} MiB: {out}"

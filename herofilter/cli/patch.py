@@ -46,7 +46,7 @@ def patch(
 ) -> None:
     """Choose every node's patch by top-p personalised PageRank and keep them in a folder."""
     from herofilter.memory import format_bytes
-    from herofilter.report.patching import patch_progress, patch_sentences, patch_summary
+    from herofilter.report.patching import PatchBar, patch_sentences, patch_summary
 
     data = herofilter.load_dataset(graph, split=None)
     patcher = herofilter.FastPatcher(
@@ -64,9 +64,9 @@ def patch(
     console = Console()
     if not as_json:
         console.print(f"about {format_bytes(needed)} of memory at most", highlight=False)
-    with patch_progress(int(data.num_nodes or 0)) as watch:
-        store = herofilter.write_patches(patcher, data, out, watch.progress)
-    summary = patch_summary(store, watch, needed)
+    with PatchBar(int(data.num_nodes or 0)) as bar:
+        store = herofilter.write_patches(patcher, data, out, bar)
+    summary = patch_summary(store, bar, needed)
     if as_json:
         print_json(summary)
     else:

@@ -57,7 +57,8 @@ def train(
 ) -> None:
     """Train a model on some splits of a graph and write a run folder."""
     from herofilter.data import num_splits
-    from herofilter.report.console import percent, train_progress, train_table
+    from herofilter.report.console import percent, train_table
+    from herofilter.report.progress import TrainBar
     from herofilter.training.search.presets import choose_run, graph_name
 
     model, config = choose_run(graph, preset, model, ensemble, bool(patcher or settings))
@@ -68,11 +69,9 @@ def train(
     chosen = [0] if named else parse_splits(splits, num_splits(data))
     name = graph_name(graph)
     out = out or _new_folder(Path("runs"), f"{name}-{model}-{time.strftime('%Y%m%d-%H%M%S')}")
-    with train_progress(name, chosen, config.train.epochs) as show:
+    with TrainBar(name, chosen, config.train.epochs) as callback:
         if model == "auto":
-            summary = herofilter.train_auto(
-                data, config, chosen, name, out, show.epoch, show.member, ensemble
-            )
+            summary = herofilter.train_auto(data, config, chosen, name, out, callback, ensemble)
         else:
             count = herofilter.training.default_workers(data, chosen)
             summary = herofilter.train_splits(
@@ -82,9 +81,8 @@ def train(
                 chosen,
                 name,
                 out,
-                show.epoch,
+                callback,
                 count if workers is None else workers,
-                show.split,
             )
     summary["out"] = str(out)
     if as_json:

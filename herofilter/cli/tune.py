@@ -47,27 +47,17 @@ def tune(
 ) -> None:
     """Search for a graph's best settings by validation accuracy and write a preset."""
     from herofilter.data import num_splits
-    from herofilter.report.console import percent, progress_bar
+    from herofilter.report.console import percent
+    from herofilter.report.progress import TuneBar
     from herofilter.training.search.presets import graph_name, merge_preset
-    from herofilter.training.search.tuning import TuneProgress, parse_budget, tune as run_search
+    from herofilter.training.search.tuning import parse_budget, tune as run_search
 
     seconds = parse_budget(budget)
     herofilter.find_model(model)
     data = herofilter.load_dataset(graph, split=None)
     chosen = None if splits == "all" else parse_splits(splits, num_splits(data))
     out = out or Path("runs") / f"tune-{graph_name(graph)}"
-    with progress_bar() as progress:
-        task = progress.add_task("tuning", total=trials or seconds)
-
-        def on_trial(now: TuneProgress) -> None:
-            best = "none yet" if now.best is None else f"{100 * now.best:.1f} %"
-            left = max(0.0, seconds - now.seconds) / 60
-            progress.update(
-                task,
-                completed=now.finished if trials else min(now.seconds, seconds),
-                description=f"{now.finished} trials, best validation {best}, {left:.0f} min left",
-            )
-
+    with TuneBar(seconds, trials) as callback:
         summary = run_search(
             data,
             graph,
@@ -82,7 +72,7 @@ def tune(
             seeds=(seed,),
             preset=preset,
             finalists=finalists,
-            on_trial=on_trial,
+            callback=callback,
         )
     summary["out"] = str(out)
     if into is not None:

@@ -1,6 +1,6 @@
 """Features written to files chunk by chunk, checked on the way."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -8,15 +8,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from herofilter.callbacks import Callback, notify
 from herofilter.data.disk_features import CHUNK_BYTES, DiskFeatures
 from herofilter.data.features import SPARSE_BELOW, to_sparse
 from herofilter.errors import GraphError
 
-OnRows = Callable[[int, int], None]
-
 
 def write_features(
-    folder: Path, x: Tensor, half: bool = False, on_rows: OnRows | None = None
+    folder: Path, x: Tensor, half: bool = False, callback: Callback | None = None
 ) -> dict[str, object]:
     """Write ``x`` as ``x.npy``, or as three compressed arrays when it is mostly zero.
 
@@ -24,7 +23,7 @@ def write_features(
         folder: an existing folder.
         x: ``[n, f]``, dense, CSR, or on disk already.
         half: whether values become float16.
-        on_rows: called with the rows that are done and their number.
+        callback: takes events of stage ``rows``.
 
     Returns:
         ``sparse``, ``num_nonzero`` and ``packed``, as :class:`DiskFeatures` wants them.
@@ -35,7 +34,7 @@ def write_features(
         given = x.sparse and not x.packed
     sparse = given or nonzero < SPARSE_BELOW * x.numel()
     write = _write_sparse if sparse else _write_dense
-    write(folder, x, np.dtype(np.float16 if half else np.float32), on_rows)
+    write(folder, x, np.dtype(np.float16 if half else np.float32), callback)
     return {"sparse": sparse, "num_nonzero": nonzero, "packed": sparse and not given}
 
 
@@ -76,17 +75,16 @@ def _check(part: Tensor, half: bool) -> int:
     return int(torch.count_nonzero(values))
 
 
-def _write_dense(folder: Path, x: Tensor, dtype: np.dtype, on_rows: OnRows | None) -> None:
+def _write_dense(folder: Path, x: Tensor, dtype: np.dtype, callback: Callback | None) -> None:
     done = 0
     with open_array(folder / "x.npy", dtype, (x.size(0), x.size(1))) as stream:
         for part in row_chunks(x):
             stream.write(part.contiguous().numpy().astype(dtype, copy=False).data)
             done += part.size(0)
-            if on_rows is not None:
-                on_rows(done, x.size(0))
+            notify(callback, "rows", done, x.size(0))
 
 
-def _write_sparse(folder: Path, x: Tensor, dtype: np.dtype, on_rows: OnRows | None) -> None:
+def _write_sparse(folder: Path, x: Tensor, dtype: np.dtype, callback: Callback | None) -> None:
     # how many entries a row has is known only once it was read
     counts = torch.zeros(x.size(0) + 1, dtype=torch.long)
     done = 0
@@ -103,5 +101,4 @@ def _write_sparse(folder: Path, x: Tensor, dtype: np.dtype, on_rows: OnRows | No
             cols.write(part.col_indices().numpy().astype(np.int32).data)
             values.write(part.values().numpy().astype(dtype, copy=False).data)
             done += part.size(0)
-            if on_rows is not None:
-                on_rows(done, x.size(0))
+            notify(callback, "rows", done, x.size(0))

@@ -14,9 +14,10 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
+from herofilter.callbacks import Callback
 from herofilter.data.checks import MASKS, check_edges
 from herofilter.data.disk_features import DENSE, SPARSE, DiskFeatures, map_array
-from herofilter.data.feature_files import OnRows, write_features
+from herofilter.data.feature_files import write_features
 from herofilter.errors import DatasetError, GraphError
 from herofilter.files import DamagedFileError, write_json
 
@@ -35,7 +36,7 @@ def is_graph_folder(path: str | Path) -> bool:
 
 
 def save_graph_folder(
-    data: Data, path: str | Path, half: bool = False, on_rows: OnRows | None = None
+    data: Data, path: str | Path, half: bool = False, callback: Callback | None = None
 ) -> None:
     """Write a graph as a folder of ``.npy`` files; it appears as a whole or not at all.
 
@@ -46,7 +47,7 @@ def save_graph_folder(
         data: the graph; its features may be on disk, they are never read as a whole.
         path: the folder.
         half: whether features become float16, which halves the file and keeps three digits.
-        on_rows: called with the rows of features that are written and their number.
+        callback: takes events of stage ``rows``: rows of features that are written.
 
     Example:
         >>> from herofilter.data import csbm
@@ -72,7 +73,7 @@ def save_graph_folder(
                     value = value.int()
                 np.save(scratch / f"{name}.npy", value.contiguous().numpy())
         if x is not None:
-            features = write_features(scratch, x, half, on_rows)
+            features = write_features(scratch, x, half, callback)
             about["features"] = {"columns": int(x.size(1)), **features}
         about["files"] = {file.stem: _facts(file) for file in sorted(scratch.glob("*.npy"))}
         write_json(scratch / ABOUT, about)

@@ -1,10 +1,9 @@
 """HeroFilter and Fast-HeroFilter, built for a graph from a configuration."""
 
-from collections.abc import Callable
-
 from torch import Tensor
 from torch_geometric.data import Data
 
+from herofilter.callbacks import Callback
 from herofilter.config import Config
 from herofilter.data import is_directed
 from herofilter.nn.classifier import NodeClassifier
@@ -33,7 +32,8 @@ def resolve(data: Data, config: Config) -> Config:
     ``auto`` becomes the patcher that this graph gets. Where there are no directions, a relation
     and its reverse are one and count once. A graph too large to pay for products with all edges
     at each step has no summaries of relations. Applied to another graph, the result gives a model
-    of the same shape.
+    of the same shape if it is built with ``literal=True``; resolved again for the same graph, it
+    stays as it is.
 
     Example:
         >>> from herofilter.data import csbm
@@ -41,8 +41,6 @@ def resolve(data: Data, config: Config) -> Config:
         'spectral'
     """
     settings = config.patcher
-    if settings.resolved:
-        return config
     patcher = choose_patcher(data, config)
     directed, relations = settings.directed, settings.relations
     if directed == "symmetrise" or not is_directed(data):
@@ -55,13 +53,16 @@ def resolve(data: Data, config: Config) -> Config:
         directed=directed,
         relations=relations,
         summary=config.model.summary and affordable,
-        resolved=True,
     )
 
 
 def fast_patcher(data: Data, config: Config) -> FastPatcher:
     """Return the fast patcher of a configuration."""
-    settings = resolve(data, config).patcher
+    return _fast_patcher(resolve(data, config))
+
+
+def _fast_patcher(config: Config) -> FastPatcher:
+    settings = config.patcher
     return FastPatcher(
         patch_size=settings.patch_size,
         c=settings.c,
@@ -77,30 +78,38 @@ def fast_patcher(data: Data, config: Config) -> FastPatcher:
 
 def make_summary(data: Data, config: Config) -> RelationSummary | None:
     """Return the summaries of the fast patcher's relations, if the model reads them."""
-    config = resolve(data, config)
+    return _make_summary(data, resolve(data, config))
+
+
+def _make_summary(data: Data, config: Config) -> RelationSummary | None:
     if config.patcher.patcher == "spectral" or not config.model.summary:
         return None
-    return RelationSummary(data, fast_patcher(data, config))
+    return RelationSummary(data, _fast_patcher(config))
 
 
 def make_patcher(
     data: Data,
     config: Config,
-    progress: Callable[[int, int], None] | None = None,
+    callback: Callback | None = None,
     nodes: Tensor | None = None,
 ) -> SpectralPatcher | Patches:
     """Return the patcher that a configuration asks for, ready for ``data``.
 
     With ``nodes``, fixed patches are made for those alone. Those of a large graph are kept in the
-    cache folder.
+    cache folder. ``callback`` takes events of stage ``rows`` while they are made.
     """
-    config = resolve(data, config)
+    return _make_patcher(data, resolve(data, config), callback, nodes)
+
+
+def _make_patcher(
+    data: Data, config: Config, callback: Callback | None, nodes: Tensor | None
+) -> SpectralPatcher | Patches:
     settings = config.patcher
     if settings.patcher == "fast":
-        fast = fast_patcher(data, config)
+        fast = _fast_patcher(config)
         if nodes is None and int(data.num_nodes or 0) >= STORED_FROM:
-            return stored_patches(fast, data, progress)
-        return fast(data, nodes, progress).for_all_nodes()
+            return stored_patches(fast, data, callback)
+        return fast(data, nodes, callback).for_all_nodes()
     starts, sides, names = _filters(config)
     filters = [
         make_filter(
@@ -152,16 +161,23 @@ def _filters(
     batches=True,
     by_rows=True,
 )
-def build_herofilter(data: Data, config: Config, nodes: Tensor | None = None) -> NodeClassifier:
-    """Build HeroFilter with the patcher that ``config`` names, for ``nodes`` or for all."""
-    config = resolve(data, config)
+def build_herofilter(
+    data: Data, config: Config, nodes: Tensor | None = None, *, literal: bool = False
+) -> NodeClassifier:
+    """Build HeroFilter with the patcher that ``config`` names, for ``nodes`` or for all.
+
+    With ``literal`` the configuration is one that :func:`resolve` gave, maybe for another graph,
+    and nothing in it depends on this one.
+    """
+    if not literal:
+        config = resolve(data, config)
     return HeroFilter(
         data.num_features,
         num_classes(data),
-        make_patcher(data, config, nodes=nodes),
+        _make_patcher(data, config, None, nodes),
         config.model,
         num_embeddings=num_embeddings(data) if config.model.node_vectors else 0,
-        relations=make_summary(data, config),
+        relations=_make_summary(data, config),
     )
 
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from herofilter.callbacks import Callback, part_of
 from herofilter.errors import ConfigError, GraphError, check_choice
 from herofilter.memory import check_memory
 from herofilter.patchers.patches import EGO, Patches, Slot
@@ -19,7 +20,6 @@ from herofilter.patchers.relations import (
     SeriesRelation,
     TwoHopRelation,
 )
-from herofilter.patchers.row_filling import Progress
 from herofilter.settings import check_relations
 from herofilter.spectral.adjacency import DIRECTED_RULES, adjacency_matrix, normalise
 
@@ -105,13 +105,13 @@ class FastPatcher:
         self,
         data: Data,
         nodes: Tensor | None = None,
-        progress: Progress | None = None,
+        callback: Callback | None = None,
     ) -> Patches:
         """Return the patches of ``nodes`` (ids or a mask; all by default).
 
-        ``progress(done, total)`` is called after each chunk of nodes.
+        ``callback`` takes an event of stage ``rows`` after each chunk of nodes.
         """
-        return self.prepare(data)(nodes, progress)
+        return self.prepare(data)(nodes, callback)
 
     def prepare(self, data: Data) -> "PreparedPatcher":
         """Return the patcher with all that is made of the graph once, for calls of some nodes."""
@@ -213,7 +213,7 @@ class PreparedPatcher:
     ) -> None:
         self.num_nodes, self.parts, self.patcher = num_nodes, parts, patcher
 
-    def __call__(self, nodes: Tensor | None = None, progress: Progress | None = None) -> Patches:
+    def __call__(self, nodes: Tensor | None = None, callback: Callback | None = None) -> Patches:
         """Return the patches of ``nodes`` (ids or a mask; all by default)."""
         n = self.num_nodes
         if nodes is None:
@@ -226,10 +226,10 @@ class PreparedPatcher:
                 f"nodes must be between 0 and {n - 1} "
                 f"(got {int(nodes.min())} to {int(nodes.max())})"
             )
-        made = []
+        made, count = [], nodes.numel()
         for number, (name, width, relation) in enumerate(self.parts):
-            report = None if progress is None else _share(progress, number, len(self.parts))
-            found = relation.top(nodes.numpy(), width, report)
+            share = part_of(callback, number * count, count, len(self.parts) * count)
+            found = relation.top(nodes.numpy(), width, share)
             made.append(self._patches(found, nodes, name, width))
         return Patches.join(made, [name for name, *_ in self.parts])
 
@@ -242,7 +242,3 @@ class PreparedPatcher:
             num_nodes=self.num_nodes,
             certified=None if found.certified is None else torch.from_numpy(found.certified),
         )
-
-
-def _share(progress: Progress, number: int, count: int) -> Progress:
-    return lambda done, total: progress(number * total + done, count * total)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from herofilter.callbacks import Callback
 from herofilter.patchers.ppr.push import PushRule, PushSpace, push_rows, workspace
 from herofilter.patchers.ppr.push_graph import places, rescale
 from herofilter.patchers.ppr.push_table import TablePush, degrees_of_ends, uses_table
 from herofilter.patchers.ppr.series import series_top
-from herofilter.patchers.row_filling import Progress, fill_rows
+from herofilter.patchers.row_filling import fill_rows
 from herofilter.patchers.two_hop import TwoHop
 
 
@@ -32,10 +33,10 @@ class Relation(ABC):
     """Scores between nodes of one graph, of which the best can be had row by row."""
 
     @abstractmethod
-    def top(self, nodes: np.ndarray, patch_size: int, progress: Progress | None = None) -> Found:
+    def top(self, nodes: np.ndarray, patch_size: int, callback: Callback | None = None) -> Found:
         """Return the best ``patch_size`` nodes for each of ``nodes``, equal scores by id.
 
-        ``progress`` is called with rows done and rows in all.
+        ``callback`` takes an event of stage ``rows`` after each chunk.
         """
 
 
@@ -52,8 +53,8 @@ class SeriesRelation(Relation):
     def __init__(self, matrix: sp.csr_array, c: float, tolerance: float, ego_first: bool) -> None:
         self.matrix, self.settings = matrix, (c, tolerance, ego_first)
 
-    def top(self, nodes: np.ndarray, patch_size: int, progress: Progress | None = None) -> Found:
-        return Found(*series_top(self.matrix, nodes, patch_size, *self.settings, progress))
+    def top(self, nodes: np.ndarray, patch_size: int, callback: Callback | None = None) -> Found:
+        return Found(*series_top(self.matrix, nodes, patch_size, *self.settings, callback))
 
 
 class PushRelation(Relation):
@@ -83,7 +84,7 @@ class PushRelation(Relation):
         self.rule = PushRule(c, tolerance, ego_first, refine, margin, most)
         self.ends = degrees_of_ends(self.graph) if uses_table(len(self.places), refine) else None
 
-    def top(self, nodes: np.ndarray, patch_size: int, progress: Progress | None = None) -> Found:
+    def top(self, nodes: np.ndarray, patch_size: int, callback: Callback | None = None) -> Found:
         """Chunks of sources run on ``torch.get_num_threads()`` threads. Each row depends on its
         source alone, so the result is the same to the bit for any number of threads.
         """
@@ -109,7 +110,7 @@ class PushRelation(Relation):
                 self.graph, space, self.rule, sources[rows], index, score, certified[rows]
             )
 
-        index, score = fill_rows(sources.size, patch_size, space, fill, progress)
+        index, score = fill_rows(sources.size, patch_size, space, fill, callback)
         np.copyto(index, self.graph.ids[index], where=index >= 0)
         back = np.argsort(order, kind="stable")
         asked = certified[back] if self.rule.refine else None
@@ -128,5 +129,5 @@ class TwoHopRelation(Relation):
     def __init__(self, matrix: sp.csr_array, hub_limit: int, ego_first: bool) -> None:
         self.steps, self.ego_first = TwoHop(matrix, hub_limit), ego_first
 
-    def top(self, nodes: np.ndarray, patch_size: int, progress: Progress | None = None) -> Found:
-        return Found(*self.steps.top(nodes, patch_size, self.ego_first, progress))
+    def top(self, nodes: np.ndarray, patch_size: int, callback: Callback | None = None) -> Found:
+        return Found(*self.steps.top(nodes, patch_size, self.ego_first, callback))

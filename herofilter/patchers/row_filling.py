@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import torch
 
-CHUNK = 512
+from herofilter.callbacks import Callback, notify
 
-Progress = Callable[[int, int], None]
+CHUNK = 512
 
 
 def fill_rows(
@@ -18,7 +18,7 @@ def fill_rows(
     patch_size: int,
     space: Callable[[], Any],
     fill: Callable[[slice, Any, Any, Any], None],
-    progress: Progress | None = None,
+    callback: Callback | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return index and score, filled chunk by chunk on ``torch.get_num_threads()`` threads.
 
@@ -27,7 +27,7 @@ def fill_rows(
         patch_size: their width.
         space: makes the arrays that one thread works in.
         fill: given a slice of rows and such arrays, fills the rows' index and score.
-        progress: called with rows done and rows in all.
+        callback: takes a ``rows`` event after each chunk.
     """
     index = np.full((num_rows, patch_size), -1, dtype=np.int64)
     score = np.zeros((num_rows, patch_size), dtype=np.float32)
@@ -49,8 +49,7 @@ def fill_rows(
     with ThreadPoolExecutor(threads) as pool:
         try:
             for done in pool.map(chunk, range(0, num_rows, CHUNK)):
-                if progress is not None:
-                    progress(done, num_rows)
+                notify(callback, "rows", done, num_rows)
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise

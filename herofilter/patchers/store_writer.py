@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
+from herofilter.callbacks import Callback, part_of
 from herofilter.errors import CacheWarning, RunError
 from herofilter.files import cache_folder, locked, write_json
 from herofilter.patchers.fast import FastPatcher
 from herofilter.patchers.patches import Patches
-from herofilter.patchers.row_filling import Progress
 from herofilter.patchers.store import HEADER, JOURNAL, PatchStore, checksum
 
 SHARD_ROWS = 65536
@@ -29,7 +29,7 @@ def write_patches(
     patcher: FastPatcher,
     data: Data,
     path: str | Path,
-    progress: Progress | None = None,
+    callback: Callback | None = None,
     shard_rows: int = SHARD_ROWS,
 ) -> PatchStore:
     """Make the patches of all nodes in a folder, or go on with what is there.
@@ -41,7 +41,7 @@ def write_patches(
         patcher: the fast patcher.
         data: the graph.
         path: the folder; made when absent.
-        progress: called with rows done and rows in all.
+        callback: takes events of stage ``rows``: rows done and rows in all.
         shard_rows: rows that are written at once.
 
     Example:
@@ -67,7 +67,7 @@ def write_patches(
             rows = store.rows(shard)
             count = rows.stop - rows.start
             made = prepared(
-                torch.arange(rows.start, rows.stop), _within(progress, before, count, n)
+                torch.arange(rows.start, rows.stop), part_of(callback, before, count, n)
             )
             maps[0][rows], maps[1][rows] = made.index.numpy(), made.score.numpy()
             maps[2][rows] = 0 if made.certified is None else made.certified.numpy()
@@ -78,14 +78,14 @@ def write_patches(
     return store
 
 
-def stored_patches(patcher: FastPatcher, data: Data, progress: Progress | None = None) -> Patches:
+def stored_patches(patcher: FastPatcher, data: Data, callback: Callback | None = None) -> Patches:
     """Return a large graph's patches from the cache folder, where they are made first if need be.
 
     A folder that can't be written is passed over, with a :class:`CacheWarning`.
     """
     folder = cache_folder() / "patches" / _key(_header(patcher, data, SHARD_ROWS))
     try:
-        return write_patches(patcher, data, folder, progress).patches()
+        return write_patches(patcher, data, folder, callback).patches()
     except OSError as error:
         warnings.warn(
             f"the patches couldn't be kept for next time in {folder} ({error}); "
@@ -93,7 +93,7 @@ def stored_patches(patcher: FastPatcher, data: Data, progress: Progress | None =
             CacheWarning,
             stacklevel=2,
         )
-        return patcher(data, progress=progress)
+        return patcher(data, callback=callback)
 
 
 def _edge_hash(data: Data) -> str:
@@ -161,9 +161,3 @@ def _note(store: PatchStore, shard: int, crc: int) -> None:
         file.write(line)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _within(progress: Progress | None, before: int, count: int, total: int) -> Progress | None:
-    if progress is None:
-        return None
-    return lambda done, whole: progress(before + count * done // max(whole, 1), total)

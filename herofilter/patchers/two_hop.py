@@ -11,8 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
+from herofilter.callbacks import Callback
 from herofilter.patchers.ppr.ranking import rank
-from herofilter.patchers.row_filling import Progress, fill_rows
+from herofilter.patchers.row_filling import fill_rows
 
 
 @njit(cache=True, nogil=True)
@@ -82,7 +83,7 @@ class TwoHop:
         nodes: np.ndarray,
         patch_size: int,
         ego_first: bool,
-        progress: Progress | None = None,
+        callback: Callback | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return index [m, p] and score [m, p] of the best nodes for each of ``nodes``."""
         sources = nodes.astype(self.kind)
@@ -94,4 +95,4 @@ class TwoHop:
         def fill(rows: slice, space: tuple[np.ndarray, ...], index: Any, score: Any) -> None:
             two_hop_rows(*fixed, sources[rows], ego_first, *space, index, score)
 
-        return fill_rows(sources.size, patch_size, space, fill, progress)
+        return fill_rows(sources.size, patch_size, space, fill, callback)

@@ -1,6 +1,6 @@
 """Predictions for tables: the graph of training, the same one grown, or a new one."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from herofilter.callbacks import Callback
 from herofilter.data.tables.extend_graph import read_extended
 from herofilter.data.tables.predictions import write_predictions
 from herofilter.data.tables.read_table import TableSource
@@ -105,7 +106,7 @@ def write_node_predictions(
     model: NodeClassifier,
     data: Data,
     classes: Sequence[str | int | bool] | None = None,
-    on_rows: Callable[[int, int], None] | None = None,
+    callback: Callback | None = None,
 ) -> None:
     """Write a trained model's prediction for every node of a graph, chunk by chunk.
 
@@ -116,7 +117,7 @@ def write_node_predictions(
         model: trained on the graph.
         data: the graph; its features may be on disk.
         classes: what class 0, 1, … is called; by default their numbers.
-        on_rows: called with the rows that are written and their number.
+        callback: takes events of stage ``rows``: rows that are written.
 
     Example:
         >>> import tempfile
@@ -131,4 +132,4 @@ def write_node_predictions(
     ids = pa.array(np.arange(int(data.num_nodes or 0)))
     names = range(num_classes(data)) if classes is None else classes
     parts = (torch.softmax(part.double(), dim=1) for part in stream_logits(model, data))
-    write_predictions(path, ids, list(names), parts, on_rows)
+    write_predictions(path, ids, list(names), parts, callback)

@@ -1,106 +1,13 @@
 """Results as tables in the terminal."""
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from herofilter.data import DatasetInfo
 from herofilter.measures import DataCard
 from herofilter.memory import format_bytes
 from herofilter.nn.registry import ModelEntry
-from herofilter.training import Epoch, Score
-from herofilter.training.search.portfolio import Member
-from herofilter.training.search.session import TuneProgress
-
-
-@contextmanager
-def progress_bar() -> Iterator[Progress]:
-    """Show a bar on the error stream; nothing at all when that isn't a terminal."""
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        yield progress
-
-
-class TrainProgress:
-    """Shows where a training of several splits stands; each method takes one kind of news."""
-
-    def __init__(self, progress: Progress, graph: str, splits: list[int], epochs: int) -> None:
-        self.progress, self.splits, self.epochs = progress, splits, epochs
-        self.done: set[int] = set()
-        self.name, self.current = "", -1
-        self.task = progress.add_task(f"{graph}: preparing", total=len(splits) * epochs)
-
-    def epoch(self, split: int, epoch: Epoch) -> None:
-        """An epoch of one split has ended."""
-        if split != self.current:
-            self.current, self.name = split, ""
-        self.progress.update(
-            self.task,
-            completed=self.splits.index(split) * self.epochs + epoch.epoch + 1,
-            description=f"split {split}{self.name}: validation {100 * epoch.val_accuracy:.1f} %",
-        )
-
-    def member(self, split: int, member: Member, score: Score | None) -> None:
-        """A member of a portfolio has been trained, or skipped."""
-        self.name = f", after {member.name}"
-
-    def split(self, split: int) -> None:
-        """A split is finished."""
-        self.done.add(split)
-        self.progress.update(
-            self.task,
-            completed=len(self.done) * self.epochs,
-            description=f"{len(self.done)} of {len(self.splits)} splits",
-        )
-
-
-@contextmanager
-def train_progress(graph: str, splits: list[int], epochs: int) -> Iterator[TrainProgress]:
-    """Show a bar for a training of several splits."""
-    with progress_bar() as progress:
-        yield TrainProgress(progress, graph, splits, epochs)
-
-
-@contextmanager
-def fit_progress(budget: float) -> Iterator[Callable[[str, TuneProgress], None]]:
-    """Show a bar for a fit under a time budget; yields what takes the news of each trial."""
-    with progress_bar() as progress:
-        task = progress.add_task("preparing", total=budget)
-        started = time.perf_counter()
-
-        def show(model: str, now: TuneProgress) -> None:
-            best = "none yet" if now.best is None else f"{100 * now.best:.1f} %"
-            progress.update(
-                task,
-                completed=min(time.perf_counter() - started, budget),
-                description=f"{model}: {now.finished} trials, best validation {best}",
-            )
-
-        yield show
-
-
-@contextmanager
-def rows_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar for rows that are written; yields what takes how many of how many are done."""
-    with progress_bar() as progress:
-        task = progress.add_task(what, total=1)
-
-        def show(done: int, total: int) -> None:
-            progress.update(task, completed=done, total=total)
-
-        yield show
 
 
 def percent(entry: dict[str, Any]) -> str:

@@ -1,43 +1,40 @@
 """What `herofilter patch` shows: a bar with the rate, and what came out."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from rich.progress import Progress, TaskID
+from rich.progress import Progress
 
+from herofilter.callbacks import Event
 from herofilter.patchers import PatchStore
-from herofilter.report.console import progress_bar
+from herofilter.report.progress import ProgressBar
 
 ROWS_AT_ONCE = 1 << 18
 
 
-class PatchWatch:
-    """Counts rows and seconds, and moves a bar.
+class PatchBar(ProgressBar):
+    """A bar that counts rows and seconds, and shows the rate.
 
     Args:
-        bar: rich's progress.
         total: rows in all.
+        progress: rich's progress; on the error stream by default.
     """
 
-    def __init__(self, bar: Progress, total: int) -> None:
-        self.bar, self.total = bar, total
-        self.task: TaskID = bar.add_task("preparing the graph", total=total)
+    def __init__(self, total: int, progress: Progress | None = None) -> None:
+        super().__init__("preparing the graph", total, progress)
         self.started = time.perf_counter()
         self.first: tuple[int, float] | None = None
-        self.rows = 0
 
-    def progress(self, done: int, total: int) -> None:
-        """Take in how many rows are done, those of an earlier go included."""
+    def __call__(self, event: Event) -> None:
+        """Show how many rows are done, those of an earlier go included."""
         now = time.perf_counter()
         if self.first is None:
-            self.first = done, now
+            self.first = event.done, now
         start, since = self.first
-        rate = (done - start) / (now - since) if now > since else 0.0
-        self.rows = done
-        self.bar.update(self.task, completed=done, description=f"{rate:,.0f} nodes per second")
+        rate = (event.done - start) / (now - since) if now > since else 0.0
+        description = f"{rate:,.0f} nodes per second"
+        self.progress.update(self.task, completed=event.done, description=description)
 
     @property
     def seconds(self) -> float:
@@ -45,14 +42,7 @@ class PatchWatch:
         return time.perf_counter() - self.started
 
 
-@contextmanager
-def patch_progress(total: int) -> Iterator[PatchWatch]:
-    """Show a bar while patches are made."""
-    with progress_bar() as bar:
-        yield PatchWatch(bar, total)
-
-
-def patch_summary(store: PatchStore, watch: PatchWatch, memory: int) -> dict[str, Any]:
+def patch_summary(store: PatchStore, bar: PatchBar, memory: int) -> dict[str, Any]:
     """Return what a finished store holds, ready for JSON."""
     index, _, certified = store.map("r")
     full = sum(
@@ -66,7 +56,7 @@ def patch_summary(store: PatchStore, watch: PatchWatch, memory: int) -> dict[str
         "patch_size": store.header["patch_size"],
         "filled": full / max(len(index), 1),
         "certified": float(np.mean(certified)) if asked else None,
-        "seconds": watch.seconds,
+        "seconds": bar.seconds,
         "memory_estimate": memory,
         "settings": store.header["settings"],
     }

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from herofilter.callbacks import Callback
 from herofilter.config import Config
 from herofilter.data.datasets.registry import REGISTRY
 from herofilter.errors import ConfigError, check_choice
-from herofilter.reproduce.jobs import JobFile, OnStep, TrainingJob, complete
+from herofilter.reproduce.jobs import JobFile, TrainingJob, complete
 from herofilter.reproduce.paper_tables import paper_cell
+from herofilter.reproduce.published import Published, all_environments
 from herofilter.training.protocol import spread
 from herofilter.training.search.presets import list_presets, preset_run
 from herofilter.training.search.space import changed_settings
@@ -36,7 +38,7 @@ GRAPHS = (
 PAPER = {graph: paper_cell("herofilter", graph) for graph in GRAPHS}
 # a test set of these has some forty nodes: one seed says little
 THREE_SEEDS = ("texas", "wisconsin", "cornell")
-WHOLE = "herofilter bench herofilter"
+PUBLISHED = Published("herofilter bench herofilter", "accuracy.json", "results.md")
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def run_accuracy(
     splits: Sequence[int] | None = None,
     out: str | Path = "runs/bench-herofilter",
     workers: int = 1,
-    on_step: OnStep | None = None,
+    callback: Callback | None = None,
     finished: bool = False,
 ) -> dict[str, Any]:
     """Train every column on every graph and return the summary.
@@ -103,9 +105,9 @@ def run_accuracy(
         splits: numbers of splits; all by default.
         out: the folder of finished trainings.
         workers: processes.
-        on_step: called with trainings done, trainings in all, and what was done last.
-        finished: train nothing, and sum up what is finished: a column may then stand on fewer
-            splits than the others, and ``done`` says on which.
+        callback: takes an event of stage ``job`` after every training, named after it.
+        finished: train nothing, and sum up what is finished: a column may then have fewer
+            splits than the others, and ``done`` says which.
 
     Returns:
         ``command``, ``splits``, ``columns`` (titles), ``workers`` and ``cores`` with which the
@@ -114,27 +116,27 @@ def run_accuracy(
     """
     chosen, command = _check(graphs, columns, splits, workers)
     files: dict[tuple[str, str], list[JobFile]] = {}
-    units: list[TrainingJob] = []
+    jobs: list[TrainingJob] = []
     # split by split and graph by graph: two workers seldom need the same eigenvectors at first,
     # and the small graphs come last, so that no worker is left alone with a large one
     for split in chosen:
         for column in reversed(columns):
             for graph in sorted(graphs, key=_position, reverse=True):
-                units += _units(graph, column, split)
-    for unit in units:
-        if unit.split == chosen[0]:
-            kept = JobFile(Path(out), unit, REGISTRY[unit.graph].variant)
-            files.setdefault((unit.graph, unit.column), []).append(kept)
+                jobs += _jobs(graph, column, split)
+    for job in jobs:
+        if job.split == chosen[0]:
+            kept = JobFile(Path(out), job, REGISTRY[job.graph].variant)
+            files.setdefault((job.graph, job.column), []).append(kept)
     every = [file for group in files.values() for file in group]
     if not finished:
-        complete(units, every, workers, on_step)
+        complete(jobs, every, workers, callback)
     return {
         "command": command,
         "splits": list(chosen),
         "columns": {column: COLUMNS[column].title for column in columns},
         "workers": _distinct(every, chosen, "workers"),
         "cores": _distinct(every, chosen, "cores"),
-        "environments": _environments(every),
+        "environments": all_environments(every),
         "graphs": {
             graph: {
                 "variant": REGISTRY[graph].variant,
@@ -161,10 +163,10 @@ def summarise(
     splits, seed by seed; ``interval`` is that of :func:`mean_interval`; ``seconds`` is the mean
     per split, patches and training together.
     """
-    done = [split for split in splits if all(str(split) in file.splits for file in files)]
+    done = [split for split in splits if all(str(split) in file for file in files)]
     if not done:
         return None
-    runs = [[file.splits[str(split)] for split in done] for file in files]
+    runs = [[file.records[str(split)] for split in done] for file in files]
     every = [run for row in runs for run in row]
     by_split = [
         statistics.fmean(run["test_accuracy"] for run in column)
@@ -212,26 +214,6 @@ def mean_interval(values: Sequence[float], level: float = 0.95) -> list[float] |
     return [mean - half, mean + half]
 
 
-def places(
-    command: str, out: Path, results: Path | None = None, page: Path | None = None
-) -> tuple[Path, Path]:
-    """Return where the summary and its page go: where the user says, or where they belong.
-
-    In a checkout the whole benchmark replaces the published results; a part of it never does.
-
-    Args:
-        command: the command that the result names.
-        out: the folder of finished trainings.
-        results: the summary's path, if given.
-        page: the page's path, if given; by default beside a summary whose path is given.
-    """
-    if results is not None:
-        return results, page or results.with_suffix(".md")
-    if command == WHOLE and Path("herofilter/reproduce/accuracy.py").is_file():
-        return Path("results/accuracy.json"), page or Path("docs/results.md")
-    return out / "accuracy.json", page or out / "results.md"
-
-
 def _check(
     graphs: Sequence[str], columns: Sequence[str], splits: Sequence[int] | None, workers: int
 ) -> tuple[list[int], str]:
@@ -248,7 +230,7 @@ def _check(
     if not chosen or not 0 <= chosen[0] <= chosen[-1] < available:
         got = ",".join(map(str, chosen)) or "none"
         raise ConfigError(f"splits must be between 0 and {available - 1} (got {got})")
-    parts = shlex.split(WHOLE)
+    parts = shlex.split(PUBLISHED.command)
     if tuple(graphs) != GRAPHS:
         parts += ["--graphs", ",".join(graphs)]
     if tuple(columns) != tuple(COLUMNS):
@@ -262,7 +244,7 @@ def _position(graph: str) -> int:
     return GRAPHS.index(graph) if graph in GRAPHS else -1
 
 
-def _units(graph: str, column: str, split: int) -> list[TrainingJob]:
+def _jobs(graph: str, column: str, split: int) -> list[TrainingJob]:
     run = column_run(graph, column)
     if run is None:
         return []
@@ -283,13 +265,4 @@ def _paper(graph: str) -> dict[str, float] | None:
 
 def _distinct(files: Sequence[JobFile], splits: Sequence[int], key: str) -> list[int]:
     names = [str(split) for split in splits]
-    return sorted(
-        {file.splits[name][key] for file in files for name in names if name in file.splits}
-    )
-
-
-def _environments(files: Sequence[JobFile]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    for file in files:
-        found += [entry for entry in file.environments if entry not in found]
-    return found
+    return sorted({file.records[name][key] for file in files for name in names if name in file})

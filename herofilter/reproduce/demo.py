@@ -4,12 +4,13 @@ import dataclasses
 import math
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from torch_geometric.data import Data
 
+from herofilter.callbacks import Callback, notify
 from herofilter.config import Config
 from herofilter.data import csbm
 from herofilter.measures import edge_heterophily, node_heterophily
@@ -45,10 +46,10 @@ class Level:
     def holds(self) -> bool:
         """Whether HeroFilter is no worse than the better of the two, within a standard error."""
         rival = max((self.accuracy["mlp"], self.accuracy["gcn"]), key=lambda entry: entry["mean"])
-        own = self.accuracy["herofilter"]
+        ours = self.accuracy["herofilter"]
         # of the difference of two means; rounding must not decide a tie
-        slack = math.hypot(standard_error(rival), standard_error(own)) + 1e-9
-        return bool(own["mean"] >= rival["mean"] - slack)
+        slack = math.hypot(standard_error(rival), standard_error(ours)) + 1e-9
+        return bool(ours["mean"] >= rival["mean"] - slack)
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a task gave; the graph's own numbers come along."""
+    """What a task gave, with measures of its graph."""
 
     task: Task
     accuracy: list[float]
@@ -79,7 +80,7 @@ def demo_config(seed: int) -> Config:
 
 
 def demo_graph(heterophily: float, num_nodes: int, num_splits: int, seed: int) -> Data:
-    """Return a synthetic graph whose four classes stand on a ring.
+    """Return a synthetic graph whose four classes form a ring.
 
     Class c links to its own members and to those of c ± 1. With uniform links, heterophily near
     1 - 1/C would carry no signal at all; on a ring of four, edges tell odd from even classes at
@@ -122,7 +123,7 @@ def run_demo(
     num_splits: int = NUM_SPLITS,
     seed: int = 0,
     workers: int = 1,
-    on_step: Callable[[int, int, str], None] | None = None,
+    callback: Callback | None = None,
 ) -> dict[str, Any]:
     """Train an MLP, a GCN and HeroFilter on a synthetic graph per level of heterophily.
 
@@ -132,7 +133,7 @@ def run_demo(
         num_splits: splits per graph.
         seed: of graphs and models.
         workers: processes; the result doesn't depend on their number.
-        on_step: called with tasks done, tasks in all, and what was done last.
+        callback: takes an event of stage ``job`` after every task, named after it.
 
     Returns:
         ``levels`` (a list of :class:`Level` as dictionaries), ``config``, ``seconds``.
@@ -148,13 +149,15 @@ def run_demo(
     for outcome in run_jobs(run_task, tasks, workers):
         task = outcome.task
         found[task.heterophily, task.model] = outcome
-        if on_step is not None:
-            on_step(len(found), len(tasks), f"{task.model} at heterophily {task.heterophily:.1f}")
+        name = f"{task.model} at heterophily {task.heterophily:.1f}"
+        notify(callback, "job", len(found), len(tasks), name)
     rows = []
     for level in levels:
-        own = found[level, "herofilter"]
+        ours = found[level, "herofilter"]
         accuracy = {model: spread(found[level, model].accuracy) for model in MODELS}
-        row = Level(level, own.node_heterophily, own.edge_homophily, own.patch_homophily, accuracy)
+        row = Level(
+            level, ours.node_heterophily, ours.edge_homophily, ours.patch_homophily, accuracy
+        )
         rows.append({**dataclasses.asdict(row), "holds": row.holds()})
     return {
         "levels": rows,

@@ -8,126 +8,31 @@ import shlex
 import statistics
 import time
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import torch
 from torch_geometric.data import Data
 
+from herofilter.callbacks import Callback
 from herofilter.config import Config
-from herofilter.data import csbm, load_dataset, on_disk, random_splits
-from herofilter.data.datasets.registry import REGISTRY
 from herofilter.errors import ConfigError, HeroFilterError, RunError, check_choice
 from herofilter.nn import HeroFilter
-from herofilter.parallel.processes import run_jobs
 from herofilter.parallel.threads import one_thread
 from herofilter.patchers import SpectralPatcher
-from herofilter.reproduce.jobs import JobFile, OnStep, TrainingJob
+from herofilter.reproduce.filter_graphs import GRAPHS as GRAPHS, graph_variant, load_graph
+from herofilter.reproduce.filter_variants import BASE, VARIANTS as VARIANTS, variant_config
+from herofilter.reproduce.jobs import JobFile, TrainingJob, run_pending
+from herofilter.reproduce.published import Published, all_environments
 from herofilter.training import prepare
 from herofilter.training.protocol import split_metrics, spread, train_split
 
-WHOLE = "herofilter bench filters"
+PUBLISHED = Published("herofilter bench filters", "filters.json", "filters.md")
 MODEL = "herofilter"
-BASE = ("patcher=spectral", "directed=symmetrise", "self_loops=true", "patch_size=9")
-NUM_NODES = 600
-NUM_CLASSES = 4
-NUM_SPLITS = 3
-MIXED_LEVELS = (0.1, 0.9)
-MIXED_SIGNAL = 1.0
-MIXED_ACROSS = 0.03
 MEASURES = ("val_accuracy", "test_accuracy", "patch_homophily", "movement")
 
 
-class Variant(NamedTuple):
-    """One row of the study: its title, what it sets beyond ``BASE``, and what it asks."""
-
-    title: str
-    settings: tuple[str, ...]
-    asks: str
-
-
-VARIANTS = {
-    "ppr": Variant(
-        "Personalised PageRank",
-        ("patcher=fast", "relations=out"),
-        "Do patches of a fixed filter from the literature do as well? It isn't quite a twin: one "
-        "set of slots and one summary where the reference has two of each.",
-    ),
-    "fixed": Variant(
-        "Fixed filters", ("learn_filter=false",), "The reference's twin: are its starts enough?"
-    ),
-    "learned": Variant("Learned filters", (), "The reference that the others are held against."),
-    "learned-lr-1e-2": Variant(
-        "Learned ten times faster", ("filter_lr=0.01",), "Does the filter move too slowly?"
-    ),
-    "shared": Variant(
-        "One weight per power", ("filter=shared",), "Is a weight per eigenvalue too many?"
-    ),
-    "signed": Variant(
-        "Both ends of the scores", ("selection=signed",), "Do the most negative scores help?"
-    ),
-    "one-filter": Variant("One filter", ("filter_starts=low",), "Is the second filter needed?"),
-    "three-filters": Variant(
-        "Three filters", ("filter_starts=low,hop2,high",), "Does a high-pass filter add anything?"
-    ),
-    "frozen": Variant(
-        "Choice frozen",
-        ("freeze_after=50",),
-        "Does it help to leave the members alone after epoch 50, while scores still learn?",
-    ),
-    "straight-through": Variant(
-        "Straight-through scores",
-        ("score_norm=straight_through",),
-        "Should scores only carry gradients, and not scale the tokens?",
-    ),
-    "no-summary-fixed": Variant(
-        "Fixed, no summary",
-        ("summary=false", "learn_filter=false"),
-        "The twin of the next: fixed filters that act through the patch alone.",
-    ),
-    "no-summary-learned": Variant(
-        "Learned, no summary",
-        ("summary=false",),
-        "Does learning matter more where the filter acts through the patch alone?",
-    ),
-    "small-patch-fixed": Variant(
-        "Fixed, three tokens",
-        ("patch_size=3", "learn_filter=false"),
-        "The twin of the next: two members to choose, one per filter.",
-    ),
-    "small-patch-learned": Variant(
-        "Learned, three tokens",
-        ("patch_size=3",),
-        "Does learning matter more where there is little room?",
-    ),
-}
-
-
-class StudyGraph(NamedTuple):
-    """A graph of the study: its splits and why it is here."""
-
-    splits: tuple[int, ...]
-    why: str
-
-
-_THREE = tuple(range(NUM_SPLITS))
-GRAPHS = {
-    "texas": StudyGraph(tuple(range(10)), "small and heterophilic"),
-    "chameleon": StudyGraph((0, 1), "heterophilic, of high degree"),
-    "cora": StudyGraph((0, 1), "homophilic"),
-    "dense": StudyGraph(_THREE, "a small patch must choose among many unlike neighbours"),
-    "noisy": StudyGraph(_THREE, "homophilic, with features that say little"),
-    "mixed": StudyGraph(
-        _THREE, "half homophilic and half heterophilic, so that no one filter suits all nodes"
-    ),
-}
-SYNTHETIC: dict[str, dict[str, float]] = {
-    "dense": {"heterophily": 0.9, "average_degree": 30.0, "feature_signal": 2.0},
-    "noisy": {"heterophily": 0.2, "average_degree": 10.0, "feature_signal": 0.5},
-}
 # these take longest, so they start first
 _LARGE = ("chameleon", "cora")
 
@@ -154,97 +59,8 @@ class Outcome:
     failure: str = ""
 
 
-def variant_config(variant: str) -> Config:
-    """Return a variant's settings.
-
-    Example:
-        >>> variant_config("small-patch-fixed").patcher.patch_size
-        3
-    """
-    return Config().with_settings([*BASE, *VARIANTS[variant].settings])
-
-
-def load_graph(name: str) -> Data:
-    """Return a graph of the study, real or made, with the masks of all its splits."""
-    if name == "mixed":
-        return mixed_graph(0)
-    if name not in SYNTHETIC:
-        return load_dataset(name, split=None)
-    values = SYNTHETIC[name]
-    data = csbm(
-        num_nodes=NUM_NODES,
-        num_classes=NUM_CLASSES,
-        compatibility="cyclic",
-        heterophily=values["heterophily"],
-        average_degree=values["average_degree"],
-        feature_signal=values["feature_signal"],
-        seed=0,
-        num_splits=NUM_SPLITS,
-    )
-    data.name, data.variant = name, graph_variant(name)
-    return data
-
-
-def graph_variant(name: str) -> str:
-    """Return in words which version of a graph the study uses."""
-    made = f"synthetic, {NUM_NODES} nodes, {NUM_CLASSES} classes on a ring"
-    if name == "mixed":
-        levels = " and ".join(f"{level:g}" for level in MIXED_LEVELS)
-        return (
-            f"{made}, regions of heterophily {levels} of equal size, {MIXED_ACROSS:.0%} of edges "
-            f"across, average degree 10 within, feature signal {MIXED_SIGNAL:g}, random 48/32/20"
-        )
-    if name not in SYNTHETIC:
-        return REGISTRY[name].variant
-    values = ", ".join(
-        f"{key.replace('_', ' ')} {value:g}" for key, value in SYNTHETIC[name].items()
-    )
-    return f"{made}, {values}, random 48/32/20"
-
-
-def mixed_graph(
-    seed: int, num_nodes: int = NUM_NODES, num_splits: int = NUM_SPLITS, num_features: int = 32
-) -> Data:
-    """Return a graph of two regions, the first homophilic, the second heterophilic.
-
-    Both have the same classes, on a ring, with the same means of features, so the features don't
-    tell the regions apart. A few edges join nodes of one region with any of the other. Splits
-    share out each class of each region on its own.
-
-    Example:
-        >>> mixed_graph(0, num_nodes=120).train_mask.shape
-        torch.Size([120, 3])
-    """
-    half = num_nodes // 2
-    regions = [
-        csbm(half, NUM_CLASSES, level, compatibility="cyclic", num_features=0, seed=2 * seed + side)
-        for side, level in enumerate(MIXED_LEVELS)
-    ]
-    rng = np.random.default_rng(seed)
-    inside = [region.edge_index + side * half for side, region in enumerate(regions)]
-    links = sum(edges.size(1) for edges in inside) // 2
-    count = round(links * MIXED_ACROSS / (1 - MIXED_ACROSS))
-    # without replacement: no edge twice
-    pair = torch.from_numpy(rng.choice(half * half, size=count, replace=False))
-    across = torch.stack([pair // half, pair % half + half])
-    y = torch.cat([region.y for region in regions])
-    # four orthogonal means of length one, as in csbm
-    means = np.linalg.qr(rng.standard_normal((num_features, NUM_CLASSES)))[0].T
-    x = MIXED_SIGNAL * means[y.numpy()] + rng.standard_normal((2 * half, num_features))
-    data = Data(
-        x=torch.from_numpy(x.astype(np.float32)),
-        edge_index=torch.cat([*inside, across, across.flip(0)], dim=1),
-        y=y,
-        num_nodes=2 * half,
-    )
-    group = y + NUM_CLASSES * (torch.arange(2 * half) >= half)
-    data.train_mask, data.val_mask, data.test_mask = random_splits(group, num_splits, seed=seed)
-    data.name, data.variant = "mixed", graph_variant("mixed")
-    return data
-
-
 def run_job(job: Job) -> Outcome:
-    """Train a variant on its splits, on one thread, so that the numbers are always the same."""
+    """Train a variant on its splits, on one thread, so that the result is always the same."""
     with one_thread():
         try:
             prepared = prepare(load_graph(job.graph), job.config, MODEL)
@@ -275,19 +91,19 @@ def run_filters(
     variants: Sequence[str] = tuple(VARIANTS),
     out: str | Path = "runs/bench-filters",
     workers: int = 1,
-    on_step: OnStep | None = None,
+    callback: Callback | None = None,
 ) -> dict[str, Any]:
     """Train every variant on every graph and return the summary.
 
     Each variant on each graph is kept in one file of ``out`` once it is finished, and the same
-    call continues; a file that was made with other settings is made anew.
+    call continues; a file that was made with other settings is replaced.
 
     Args:
         graphs: keys of ``GRAPHS``.
         variants: keys of ``VARIANTS``.
         out: the folder of finished trainings.
         workers: processes of one thread each; the accuracies don't depend on their number.
-        on_step: called with files done, files in all, and what was done last.
+        callback: takes an event of stage ``job`` after every variant on every graph.
 
     Returns:
         ``command``, ``variants`` (``title``, ``asks``, ``settings`` and ``config``), ``workers``
@@ -302,11 +118,8 @@ def run_filters(
         for variant in variants
         for graph in sorted(graphs, key=lambda graph: graph not in _LARGE)
     }
-    _complete(files, workers, on_step)
-    kept = [entry for file in files.values() for entry in file.splits.values()]
-    environments: list[dict[str, Any]] = []
-    for file in files.values():
-        environments += [entry for entry in file.environments if entry not in environments]
+    _complete(files, workers, callback)
+    kept = [entry for file in files.values() for entry in file.records.values()]
     return {
         "command": command,
         "base": list(BASE),
@@ -320,7 +133,7 @@ def run_filters(
         },
         "workers": sorted({entry["workers"] for entry in kept}),
         "cores": sorted({entry["cores"] for entry in kept}),
-        "environments": environments,
+        "environments": all_environments(files.values()),
         "graphs": {
             graph: {
                 "variant": graph_variant(graph),
@@ -334,20 +147,6 @@ def run_filters(
             for graph in graphs
         },
     }
-
-
-def places(
-    command: str, out: Path, results: Path | None = None, page: Path | None = None
-) -> tuple[Path, Path]:
-    """Return where the summary and its page go: where the user says, or where they belong.
-
-    In a checkout the whole study replaces the published one; a part of it never does.
-    """
-    if results is not None:
-        return results, page or results.with_suffix(".md")
-    if command == WHOLE and Path("herofilter/reproduce/filters.py").is_file():
-        return Path("results/filters.json"), page or Path("docs/filters.md")
-    return out / "filters.json", page or out / "filters.md"
 
 
 def _metrics(prepared: Data, job: Job, split: int) -> dict[str, Any]:
@@ -367,46 +166,31 @@ def _metrics(prepared: Data, job: Job, split: int) -> dict[str, Any]:
     }
 
 
-def _complete(files: dict[tuple[str, str], JobFile], workers: int, on_step: OnStep | None) -> None:
+def _complete(
+    files: dict[tuple[str, str], JobFile], workers: int, callback: Callback | None
+) -> None:
     """Run what isn't in its file yet, and write each file as soon as its job is finished."""
     jobs = []
     for (graph, variant), file in files.items():
-        missing = tuple(s for s in GRAPHS[graph].splits if str(s) not in file.splits)
+        missing = tuple(int(split) for split in file.missing(map(str, GRAPHS[graph].splits)))
         if missing:
             jobs.append(Job(graph, variant, file.config, missing))
-    for graph in {job.graph for job in jobs} & set(REGISTRY):
-        if not on_disk(graph):
-            # here and now, so that no two workers download it at the same time
-            load_dataset(graph, split=None)
     workers = min(workers, max(len(jobs), 1))
-    done = len(files) - len(jobs)
-    if on_step is not None:
-        on_step(done, len(files), "starting")
-    failures = []
-    with closing(run_jobs(run_job, jobs, workers)) as outcomes:
-        for outcome in outcomes:
-            done += 1
-            job = outcome.job
-            if outcome.failure:
-                failures.append(outcome)
-            for split, metrics in outcome.splits.items():
-                files[job.graph, job.variant].add(split, metrics, workers)
-            if on_step is not None:
-                on_step(done, len(files), str(job))
-    if failures:
-        raise RunError(
-            f"every training must finish, but {len(failures)} of {len(files)} variants didn't "
-            f"({failures[0].job}: {failures[0].failure}); finished ones are kept, so run it again"
-        )
+
+    def keep(outcome: Outcome) -> None:
+        for split, metrics in outcome.splits.items():
+            files[outcome.job.graph, outcome.job.variant].keep(split, metrics, workers)
+
+    run_pending(run_job, jobs, len(files), workers, keep, callback, what="variants ")
 
 
 def _file(folder: Path, graph: str, variant: str) -> JobFile:
-    unit = TrainingJob(graph, variant, MODEL, variant_config(variant), GRAPHS[graph].splits[0])
-    return JobFile(folder, unit, graph_variant(graph))
+    job = TrainingJob(graph, variant, MODEL, variant_config(variant), GRAPHS[graph].splits[0])
+    return JobFile(folder, job, graph_variant(graph))
 
 
 def _summarise(file: JobFile, splits: Sequence[int]) -> dict[str, Any]:
-    runs = [file.splits[str(split)] for split in splits]
+    runs = [file.records[str(split)] for split in splits]
     return {
         "seconds": statistics.fmean(run["seconds"] for run in runs),
         **{measure: spread([run[measure] for run in runs]) for measure in MEASURES},
@@ -415,7 +199,7 @@ def _summarise(file: JobFile, splits: Sequence[int]) -> dict[str, Any]:
 
 def _check(graphs: Sequence[str], variants: Sequence[str], workers: int) -> str:
     """Return the command that asks for these, once they are known to be sound."""
-    parts = shlex.split(WHOLE)
+    parts = shlex.split(PUBLISHED.command)
     asked = (("graphs", graphs, tuple(GRAPHS)), ("variants", variants, tuple(VARIANTS)))
     for name, entries, known in asked:
         for entry in entries:

@@ -1,34 +1,33 @@
-"""Units of a benchmark: one training each, run in processes of their own, kept in files."""
+"""Jobs of a benchmark: one training each, run in processes of their own, kept in files."""
 
-import json
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import psutil
 from torch_geometric.data import Data
 
-from herofilter.config import Config
+from herofilter.callbacks import Callback, notify
+from herofilter.config import Config, without_retired
 from herofilter.data import load_dataset, on_disk
+from herofilter.data.datasets.registry import REGISTRY
 from herofilter.errors import ConfigError, HeroFilterError, OutOfMemoryError, RunError
-from herofilter.files import write_json
 from herofilter.parallel.processes import run_jobs
 from herofilter.parallel.threads import one_thread
 from herofilter.training import prepare
 from herofilter.training.artifacts.environment import environment
+from herofilter.training.artifacts.result_store import DocumentStore, differing
 from herofilter.training.protocol import split_metrics, train_split
 from herofilter.training.search.space import changed_settings
 
-OnStep = Callable[[int, int, str], None]
-
 
 class StaleFileWarning(UserWarning):
-    """A file of finished units belongs to another configuration, or can't be read."""
+    """A file of finished jobs belongs to another configuration, or can't be read."""
 
 
 @dataclass(frozen=True)
@@ -56,39 +55,39 @@ class TrainingJob:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a unit gave: its metrics, or the sentence that says why there are none.
+    """What a job gave: its metrics, or the sentence that says why there are none.
 
     ``lacks_memory`` tells a refusal for want of memory, which another machine may not share.
     """
 
-    unit: TrainingJob
+    job: TrainingJob
     metrics: dict[str, Any] = field(default_factory=dict)
     failure: str = ""
     lacks_memory: bool = False
 
 
-def run_job(unit: TrainingJob) -> Outcome:
-    """Train one unit on one thread, wherever it runs, so that the numbers are always the same."""
+def run_job(job: TrainingJob) -> Outcome:
+    """Run one training on one thread, so that its result is the same in every process."""
     with one_thread():
         try:
-            prepared = prepare(_graph(unit.graph), unit.config, unit.model)
+            prepared = prepare(_graph(job.graph), job.config, job.model)
             started = time.perf_counter()
             _, result = train_split(
-                prepared, unit.model, unit.config, unit.split, score_test=unit.score_test
+                prepared, job.model, job.config, job.split, score_test=job.score_test
             )
         except HeroFilterError as error:
             lacks = isinstance(error, OutOfMemoryError)
-            return Outcome(unit, failure=str(error), lacks_memory=lacks)
+            return Outcome(job, failure=str(error), lacks_memory=lacks)
         seconds = time.perf_counter() - started
     if result.interrupted:
         raise KeyboardInterrupt
     metrics = split_metrics(result, seconds)
-    if not unit.score_test:
+    if not job.score_test:
         metrics = {key: value for key, value in metrics.items() if not key.startswith("test_")}
-    return Outcome(unit, metrics)
+    return Outcome(job, metrics)
 
 
-class JobFile:
+class JobFile(DocumentStore):
     """The finished splits of one graph, column and seed, in one JSON file.
 
     A file that was made with another configuration, or that can't be read, counts as absent: it
@@ -96,60 +95,53 @@ class JobFile:
 
     Args:
         folder: where the files of the benchmark are.
-        unit: any of the file's units; its split has no say.
+        job: any of the file's jobs; its split has no say.
         variant: the version of the graph's data and splits.
     """
 
-    def __init__(self, folder: Path, unit: TrainingJob, variant: str) -> None:
-        self.path = folder / unit.file_name
-        self.config = unit.config
+    def __init__(self, folder: Path, job: TrainingJob, variant: str) -> None:
+        super().__init__(folder / job.file_name)
+        self.config = job.config
         self.header = {
-            "graph": unit.graph,
+            "graph": job.graph,
             "variant": variant,
-            "column": unit.column,
-            "model": unit.model,
+            "column": job.column,
+            "model": job.model,
         }
-        self.splits: dict[str, dict[str, Any]] = {}
         self.environments: list[dict[str, Any]] = []
         if self.path.exists():
             self._open()
 
-    def add(self, split: int, metrics: dict[str, Any], workers: int) -> None:
+    def keep(self, split: int, metrics: dict[str, Any], workers: int) -> None:
         """Write one more finished split, with how busy the machine was while it ran."""
-        cores = psutil.cpu_count()
-        self.splits[str(split)] = {**metrics, "workers": workers, "cores": cores}
         here = {**environment(), "threads": 1}
         if here not in self.environments:
             self.environments.append(here)
-        content = {
-            **self.header,
-            "config": self.config.to_dict(),
-            "splits": self.splits,
-            "environments": self.environments,
-        }
-        write_json(self.path, content)
+        self.before = {**self.header, "config": self.config.to_dict()}
+        self.after = {"environments": self.environments}
+        self.add(str(split), {**metrics, "workers": workers, "cores": psutil.cpu_count()})
 
     def _open(self) -> None:
         try:
-            held = json.loads(self.path.read_text(encoding="utf-8"))
-            splits, environments = dict(held["splits"]), list(held["environments"])
+            held = self.read()
+            self.environments = list(held["environments"])
             why = self._difference(held)
+            problem = f"was made with another configuration ({why})" if why else ""
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            self._warn("can't be read")
-            return
-        if why:
-            self._warn(f"was made with another configuration ({why})")
-        else:
-            self.splits, self.environments = splits, environments
+            problem = "can't be read"
+        if problem:
+            self.records, self.environments = {}, []
+            warnings.warn(
+                f"{self.path} {problem}; its jobs are run anew", StaleFileWarning, stacklevel=3
+            )
 
     def _difference(self, held: dict[str, Any]) -> str:
         """Return what differs, in words; nothing when the file is of the same run."""
-        for key, value in self.header.items():
-            if held[key] != value:
-                return f"{key} was {held[key]} and is {value}"
+        for key in differing(self.header, {key: held[key] for key in self.header}):
+            return f"{key} was {held[key]} and is {self.header[key]}"
         try:
             # settings that came later have their default
-            earlier = Config.from_dict(held["config"])
+            earlier = Config.from_dict(without_retired(held["config"]))
         except ConfigError as error:
             return str(error)
         if earlier == self.config:
@@ -160,46 +152,89 @@ class JobFile:
         )
         return ", ".join(f"{key} was {before[key]} and is {now[key]}" for key in now) or "seed"
 
-    def _warn(self, what: str) -> None:
-        warnings.warn(f"{self.path} {what}; its units are run anew", StaleFileWarning, stacklevel=4)
-
 
 def complete(
-    units: Sequence[TrainingJob],
+    jobs: Sequence[TrainingJob],
     files: Sequence[JobFile],
     workers: int,
-    on_step: OnStep | None = None,
+    callback: Callback | None = None,
 ) -> None:
-    """Run the units that aren't in their files yet, and write each as soon as it is finished.
+    """Run the jobs that aren't in their files yet, and write each as soon as it is finished.
 
     One that fails doesn't stop the others; the error that names it comes at the end.
     """
-    place = {file.path.name: file for file in files}
-    pending = [unit for unit in units if str(unit.split) not in place[unit.file_name].splits]
-    for graph in {unit.graph for unit in pending}:
-        if not on_disk(graph):
-            # here and now, so that no two workers download it at the same time
-            load_dataset(graph, split=None)
+    file_of = {file.path.name: file for file in files}
+    pending = [job for job in jobs if str(job.split) not in file_of[job.file_name]]
     workers = min(workers, max(len(pending), 1))
-    done = len(units) - len(pending)
-    if on_step is not None:
-        on_step(done, len(units), "starting")
+
+    def keep(outcome: Outcome) -> None:
+        file_of[outcome.job.file_name].keep(outcome.job.split, outcome.metrics, workers)
+
+    run_pending(run_job, pending, len(jobs), workers, keep, callback)
+
+
+class AnyJob(Protocol):
+    """What can be run in a process: it has a graph, and says what it is."""
+
+    @property
+    def graph(self) -> str: ...
+
+
+class AnyOutcome(Protocol):
+    """What a job gave, or why it gave nothing."""
+
+    @property
+    def job(self) -> AnyJob: ...
+    @property
+    def failure(self) -> str: ...
+
+
+SomeJob = TypeVar("SomeJob", bound=AnyJob)
+SomeOutcome = TypeVar("SomeOutcome", bound=AnyOutcome)
+
+
+def run_pending(
+    function: Callable[[SomeJob], SomeOutcome],
+    pending: Sequence[SomeJob],
+    total: int,
+    workers: int,
+    keep: Callable[[SomeOutcome], None],
+    callback: Callback | None = None,
+    what: str = "",
+) -> None:
+    """Run jobs in processes and keep what each gave as soon as it is there.
+
+    Args:
+        function: runs a job.
+        pending: the jobs that aren't finished yet.
+        total: how many jobs there are, the finished ones included.
+        workers: processes.
+        keep: is given each outcome without a failure.
+        callback: takes an event of stage ``job`` at the start and after each job.
+        what: what a job is called in the error that tells how many failed.
+    """
+    fetch(job.graph for job in pending)
+    notify(callback, "job", total - len(pending), total, "starting")
     failures = []
-    with closing(run_jobs(run_job, pending, workers)) as outcomes:
-        for outcome in outcomes:
-            done += 1
-            unit = outcome.unit
+    with closing(run_jobs(function, pending, workers)) as outcomes:
+        for done, outcome in enumerate(outcomes, total - len(pending) + 1):
             if outcome.failure:
                 failures.append(outcome)
             else:
-                place[unit.file_name].add(unit.split, outcome.metrics, workers)
-            if on_step is not None:
-                on_step(done, len(units), str(unit))
+                keep(outcome)
+            notify(callback, "job", done, total, str(outcome.job))
     if failures:
         raise RunError(
-            f"every training must finish, but {len(failures)} of {len(units)} didn't "
-            f"({failures[0].unit}: {failures[0].failure}); finished ones are kept, so run it again"
+            f"every training must finish, but {len(failures)} of {total} {what}didn't "
+            f"({failures[0].job}: {failures[0].failure}); finished ones are kept, so run it again"
         )
+
+
+def fetch(graphs: Iterable[str]) -> None:
+    """Download the datasets that aren't on disk, so that no two processes do it at once."""
+    for graph in set(graphs) & set(REGISTRY):
+        if not on_disk(graph):
+            load_dataset(graph, split=None)
 
 
 @lru_cache(maxsize=9)

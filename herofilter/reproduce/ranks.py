@@ -1,4 +1,4 @@
-"""Who is ahead on each graph of a table, and over all of them."""
+"""The rank of each model on each graph of a table, and over all of them."""
 
 import statistics
 from typing import Any

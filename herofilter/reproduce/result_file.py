@@ -1,24 +1,15 @@
-"""Finished trainings in an append-only file: one line of JSON each, whatever happens."""
+"""The trainings of the tables: one line of JSON each, in a file that only ever grows."""
 
 import hashlib
 import json
-import os
-import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from herofilter.errors import RunError
-from herofilter.training.artifacts.environment import environment
+from herofilter.training.artifacts.environment import package_versions
+from herofilter.training.artifacts.result_store import LineStore
 from herofilter.training.search.suggest import Value
-
-_PACKAGES = ("herofilter", "torch", "torch_geometric", "numba")
-
-
-class DamagedLineWarning(UserWarning):
-    """A line of a result file can't be read; the training counts as not done."""
 
 
 def config_hash(model: str, settings: Mapping[str, Value]) -> str:
@@ -55,69 +46,17 @@ class Key:
     stage: str
 
 
-@dataclass
-class ResultFile:
-    """The rows of an append-only file, by what was trained.
+class ResultFile(LineStore[Key]):
+    """Finished trainings by what was trained."""
 
-    A line that a kill cut short is passed over and that training runs again. Of two rows for
-    the same training the later one counts.
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, _key)
 
-    Args:
-        path: the file; made with the first row.
-    """
-
-    path: Path
-    rows: dict[Key, dict[str, Any]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if not self.path.exists():
-            return
-        try:
-            lines = self.path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise RunError(
-                f"{self.path} must be a readable file of finished trainings "
-                f"({type(error).__name__}); give another --out"
-            ) from error
-        for number, line in enumerate(lines, 1):
-            try:
-                row = json.loads(line)
-                self.rows[_key(row)] = row
-            except (ValueError, KeyError, TypeError):
-                if number < len(lines):
-                    warnings.warn(
-                        f"line {number} of {self.path} can't be read; its training runs again",
-                        DamagedLineWarning,
-                        stacklevel=2,
-                    )
-
-    def add(self, key: Key, settings: Mapping[str, Value], outcome: Mapping[str, Any]) -> None:
-        """Append one finished training: what it was, what it gave, what it stood on."""
-        row = {**vars(key), "settings": dict(settings), **outcome, **_versions()}
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("ab+") as file:
-            # a kill may have left half a line
-            if file.tell():
-                file.seek(-1, os.SEEK_END)
-                if file.read(1) != b"\n":
-                    file.write(b"\n")
-            file.write(json.dumps(row).encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        self.rows[key] = row
+    def keep(self, key: Key, settings: Mapping[str, Value], outcome: Mapping[str, Any]) -> None:
+        """Append one finished training: its key, settings, metrics and package versions."""
+        versions = {"versions": package_versions()}
+        self.add(key, {**vars(key), "settings": dict(settings), **outcome, **versions})
 
 
-def _key(row: Mapping[str, Any]) -> Key:
-    return Key(**{name: row[name] for name in Key.__dataclass_fields__})
-
-
-@lru_cache(maxsize=1)
-def _versions() -> dict[str, Any]:
-    here = environment()
-    packages: Any = here["packages"]
-    return {
-        "versions": {
-            "python": here["python"],
-            **{name: packages[name] for name in _PACKAGES},
-        }
-    }
+def _key(record: Mapping[str, Any]) -> Key:
+    return Key(**{name: record[name] for name in Key.__dataclass_fields__})

@@ -96,7 +96,7 @@ class TableCell:
 
     def found(self, settings: Settings, split: int, stage: str) -> dict[str, Any] | None:
         """Return a finished training; one that lacked memory may fit now, and isn't."""
-        row = self.file.rows.get(self.key(settings, split, stage))
+        row = self.file.records.get(self.key(settings, split, stage))
         return None if row is None or row.get("lacks_memory") else row
 
     def searched(self) -> list[tuple[Settings, float | None]]:
@@ -161,7 +161,7 @@ class TableCell:
         for stage, splits in (("search", self.search_splits), ("final", self.splits)):
             for settings in every:
                 for split in splits:
-                    row = self.file.rows.get(self.key(settings, split, stage), {})
+                    row = self.file.records.get(self.key(settings, split, stage), {})
                     if row.get("failure"):
                         return str(row["failure"])
         return ""

@@ -14,12 +14,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from herofilter.callbacks import Callback, notify
 from herofilter.data import is_directed, load_dataset, on_disk
 from herofilter.data.datasets.registry import REGISTRY
 from herofilter.errors import ConfigError, check_choice
 from herofilter.parallel.processes import run_jobs
 from herofilter.reproduce.accuracy import mean_interval
-from herofilter.reproduce.jobs import OnStep, Outcome, TrainingJob, run_job
+from herofilter.reproduce.jobs import Outcome, TrainingJob, run_job
 from herofilter.reproduce.paper_tables import TABLES, paper_cell, paper_ran_out
 from herofilter.reproduce.ranks import add_ranks
 from herofilter.reproduce.result_file import Key, ResultFile, config_hash
@@ -31,7 +32,7 @@ TRIALS = 6
 # nodes up to which a search has so many splits: on tiny validation sets two say little
 SEARCH_SPLITS = ((1000, 5), (5000, 2), (math.inf, 1))
 OUT = Path("runs/tables")
-# from the small graphs up, so that a run that is cut short leaves whole columns
+# from the small graphs up, so that a run that is cut short leaves complete columns
 BY_SIZE = (
     "texas",
     "cornell",
@@ -56,7 +57,7 @@ def run_table(
     trials: int = TRIALS,
     out: str | Path = OUT,
     workers: int = 1,
-    on_step: OnStep | None = None,
+    callback: Callback | None = None,
     finished: bool = False,
 ) -> dict[str, Any]:
     """Fill a table's cells and return the summary.
@@ -73,7 +74,7 @@ def run_table(
         trials: settings that are tried for each model on each graph.
         out: the folder.
         workers: processes.
-        on_step: called with trainings done, trainings in all, and what was done last.
+        callback: takes an event of stage ``job`` after every training, named after it.
         finished: train nothing, and sum up what is finished.
 
     Returns:
@@ -96,7 +97,7 @@ def run_table(
         if not why[graph] and not _senseless(graph, row)
     }
     if not finished:
-        complete(list(cells.values()), workers, on_step)
+        complete(list(cells.values()), workers, callback)
     summary: dict[str, Any] = {
         "command": command,
         "table": table,
@@ -135,38 +136,36 @@ def search_splits(graph: str) -> list[int]:
     return list(range(min(count, REGISTRY[graph].num_splits)))
 
 
-def complete(cells: Sequence[TableCell], workers: int, on_step: OnStep | None = None) -> None:
+def complete(cells: Sequence[TableCell], workers: int, callback: Callback | None = None) -> None:
     """Do all trainings of the cells that aren't in their file yet, trial after trial."""
-    place: dict[TrainingJob, tuple[TableCell, Key, Settings]] = {}
+    cell_of: dict[TrainingJob, tuple[TableCell, Key, Settings]] = {}
     open_jobs: Counter[int] = Counter()
     counts = [cell.count() for cell in cells]
     done, total = (sum(part) for part in zip(*counts, strict=True)) if counts else (0, 0)
 
     def due(cell: TableCell) -> list[TrainingJob]:
-        units = []
-        for unit, key, settings in cell.due():
-            place[unit] = (cell, key, settings)
-            units.append(unit)
-        open_jobs[id(cell)] = len(units)
-        return units
+        jobs = []
+        for job, key, settings in cell.due():
+            cell_of[job] = (cell, key, settings)
+            jobs.append(job)
+        open_jobs[id(cell)] = len(jobs)
+        return jobs
 
     def follow(outcome: Outcome) -> list[TrainingJob]:
-        cell, key, settings = place.pop(outcome.unit)
-        cell.file.add(key, settings, outcome_row(outcome))
+        cell, key, settings = cell_of.pop(outcome.job)
+        cell.file.keep(key, settings, outcome_row(outcome))
         open_jobs[id(cell)] -= 1
         # what didn't fit won't fit at the next trial either
         if open_jobs[id(cell)] or outcome.lacks_memory:
             return []
         return due(cell)
 
-    first = [unit for cell in cells for unit in due(cell)]
-    if on_step is not None:
-        on_step(done, total, "starting")
+    first = [job for cell in cells for job in due(cell)]
+    notify(callback, "job", done, total, "starting")
     with closing(run_jobs(run_job, first, workers, follow)) as outcomes:
         for outcome in outcomes:
             done += 1
-            if on_step is not None:
-                on_step(done, total, str(outcome.unit))
+            notify(callback, "job", done, total, str(outcome.job))
 
 
 def outcome_row(outcome: Outcome) -> dict[str, Any]:

@@ -22,8 +22,8 @@ from herofilter.training.loop import TrainResult, predict_logits
 from herofilter.training.metrics import full_score
 from herofilter.training.prepare import prepare
 from herofilter.training.protocol import train_split
-from herofilter.training.search.auto import PortfolioRun
 from herofilter.training.search.portfolio import portfolio
+from herofilter.training.search.portfolio_run import PortfolioRun
 from herofilter.training.search.space import PATCHED
 from herofilter.training.seeding import seeded
 
@@ -44,7 +44,7 @@ def fit_model(
     config: Config | None = None,
     calibrate: bool = True,
 ) -> FittedModel:
-    """Train one model on the graph's own split.
+    """Train one model on the split that the graph has.
 
     Only labels at ``train_mask`` and ``val_mask`` are read. The former drive the weights; the
     latter choose the epoch, with ``auto`` the member of the portfolio, and the temperature.
@@ -89,12 +89,13 @@ def fit_model(
             **{part: full_score(logits / temperature, y) for part, (logits, y) in parts.items()},
         },
         graph=TableGraph(data, ids, classes, FeatureEncoder(()), ()),
+        resolved=name in PATCHED,
     )
     return FittedModel(saved, network, prepared)
 
 
 def with_validation(data: Data, fraction: float, seed: int = 0) -> Data:
-    """Return a shallow copy whose masks share out the labelled nodes, each class on its own.
+    """Return a shallow copy whose masks share out the labelled nodes, class by class.
 
     A share ``fraction`` is for validation and the rest for training; a class of one or two nodes
     is for training only.
@@ -127,14 +128,14 @@ def _train(
     data: Data, model: str, config: Config
 ) -> tuple[str, Config, TrainResult, NodeClassifier, Data]:
     if model == "auto":
-        contest = PortfolioRun(data, 0, None, None)
-        contest.run(
+        run = PortfolioRun(data, 0)
+        run.run(
             [
-                replace(member, config=_settled(data, member.model, member.config))
+                replace(member, config=_resolved(data, member.model, member.config))
                 for member in portfolio(data, config)
             ]
         )
-        best = contest.best
+        best = run.best
         model, config = best.member.model, best.member.config
         prepared = prepare(data, config, model)
         with seeded(config.train.seed):
@@ -142,7 +143,7 @@ def _train(
         network.feature_scaling = config.train.feature_scaling
         network.load_state_dict(best.state)
         return model, config, best.result, network, prepared
-    config = _settled(data, model, config)
+    config = _resolved(data, model, config)
     prepared = prepare(data, config, model)
     network, result = train_split(prepared, model, config, 0, score_test=False)
     if result.interrupted:
@@ -150,7 +151,7 @@ def _train(
     return model, config, result, network, prepared
 
 
-def _settled(data: Data, model: str, config: Config) -> Config:
+def _resolved(data: Data, model: str, config: Config) -> Config:
     """Return a configuration that builds a model of the same shape for any graph."""
     if model == "fast-herofilter":
         config = config.replace(patcher="fast")

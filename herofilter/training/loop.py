@@ -1,9 +1,9 @@
 """The training loop: one model, one graph, one split."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch_geometric.data import Data
 
+from herofilter.callbacks import Callback, notify
 from herofilter.data import check_graph
 from herofilter.errors import RunError
 from herofilter.nn.classifier import Batch, NodeClassifier
@@ -28,7 +29,7 @@ from herofilter.training.seeding import seeded
 from herofilter.training.stopping import EarlyStopping
 
 EVAL_BATCH = 65536
-WHOLE_UP_TO = 10_000
+FULL_BATCH_UP_TO = 10_000
 LARGE_BATCH = 2048
 
 
@@ -54,7 +55,7 @@ def train(
     model: NodeClassifier,
     data: Data,
     config: TrainConfig | None = None,
-    on_epoch: Callable[[Epoch], None] | None = None,
+    callback: Callback | None = None,
     score_test: bool = True,
     checkpoint: Checkpoint | None = None,
 ) -> TrainResult:
@@ -67,10 +68,11 @@ def train(
         model: any :class:`~herofilter.nn.NodeClassifier`.
         data: a graph with one-dimensional ``train_mask``, ``val_mask`` and ``test_mask``.
         config: the recommended settings by default.
-        on_epoch: called after every epoch.
+        callback: takes an event of stage ``epoch`` after every epoch, with ``train_loss``,
+            ``val_loss`` and ``val_accuracy``; an exception that it raises ends training.
         score_test: whether to read the test labels at all; without it the test score is NaN.
-        checkpoint: where to note how far training is, and to go on from if it was killed; the
-            result is then the same as in one go.
+        checkpoint: where to save the state of training, and to continue from if it was killed; the
+            result is then the same as without a stop.
 
     Example:
         >>> from herofilter import FastPatcher, HeroFilter, csbm, select_split
@@ -100,8 +102,8 @@ def train(
             if checkpoint is not None:
                 checkpoint.start(progress, given)
             for epoch in _epochs(progress, data, config, train_nodes, batch_size, checkpoint):
-                if on_epoch is not None:
-                    on_epoch(epoch)
+                metrics = {key: value for key, value in asdict(epoch).items() if key != "epoch"}
+                notify(callback, "epoch", epoch.epoch + 1, config.epochs, values=metrics)
         except KeyboardInterrupt:
             interrupted = True
             if not progress.history:
@@ -146,7 +148,7 @@ def stream_logits(
         prepared = prepare_features(data, model.feature_scaling, model.by_rows)
     with closing(logit_chunks(model, prepared, nodes, EVAL_BATCH)) as chunks:
         while True:
-            # not around the yield: the caller has threads of his own
+            # not around the yield: the caller's code may use several threads
             with one_thread(small or model.in_parallel, pieces=True):
                 logits = next(chunks, None)
             if logits is None:
@@ -237,5 +239,5 @@ def _may_refresh(epoch: int, config: TrainConfig) -> bool:
 
 
 def _batch_size(model: NodeClassifier, count: int, wanted: int) -> int:
-    whole = model.whole_graph or count <= WHOLE_UP_TO
-    return wanted or (count if whole else LARGE_BATCH)
+    full_batch = model.whole_graph or count <= FULL_BATCH_UP_TO
+    return wanted or (count if full_batch else LARGE_BATCH)

@@ -93,9 +93,9 @@ def calibration_error(probabilities: Tensor, y: Tensor) -> float:
     """
     confidence, predicted = probabilities.double().max(dim=1)
     # a bin holds its upper end, not its lower
-    place = (confidence * CONFIDENCE_BINS).ceil().long().sub(1).clamp(0, CONFIDENCE_BINS - 1)
+    bins = (confidence * CONFIDENCE_BINS).ceil().long().sub(1).clamp(0, CONFIDENCE_BINS - 1)
     surplus = (predicted == y).double() - confidence
-    total = torch.zeros(CONFIDENCE_BINS, dtype=torch.float64).index_add_(0, place, surplus)
+    total = torch.zeros(CONFIDENCE_BINS, dtype=torch.float64).index_add_(0, bins, surplus)
     return float(total.abs().sum()) / max(y.numel(), 1)
 
 

@@ -21,7 +21,7 @@ def prefetch_batches(
     An error of the other thread is raised here. Close the generator to end the thread.
     """
     if model.prefetches:
-        # drawn here and now, as if nothing were read ahead
+        # here and now, in the same order as without prefetching
         parts = list(parts)
         if len(parts) > 1:
             yield from _in_thread(model, data, parts)
@@ -33,7 +33,7 @@ def prefetch_batches(
 def logit_chunks(
     model: NodeClassifier, data: Data, nodes: Tensor | None, largest: int
 ) -> Generator[Tensor, None, None]:
-    """Yield the logits of ``nodes`` in order, some nodes at a time, without a way back.
+    """Yield the logits of ``nodes`` in order, some nodes at a time, without gradients.
 
     Args:
         model: any classifier; it is put into evaluation mode.
@@ -53,13 +53,13 @@ def logit_chunks(
     parts = [None] if nodes is None else torch.split(nodes, size)
     with closing(prefetch_batches(model, data, parts)) as batches:
         while True:
-            # not around the yield: the caller has a mode of his own
+            # not around the yield: the caller's gradient mode stays as it is
             with torch.no_grad():
                 batch = next(batches, None)
                 if batch is None:
                     return
                 logits = model.classify(batch)
-                # its features go before the next ones come
+                # its features are freed before the next ones are read
                 del batch
             yield logits
 
@@ -67,7 +67,7 @@ def logit_chunks(
 def _in_thread(
     model: NodeClassifier, data: Data, parts: list[Tensor | None]
 ) -> Generator[Batch, None, None]:
-    reader = ThreadPoolExecutor(1, thread_name_prefix="read-ahead")
+    reader = ThreadPoolExecutor(1, thread_name_prefix="prefetch")
     try:
         coming = reader.submit(model.gather, data, parts[0])
         for nodes in parts[1:]:

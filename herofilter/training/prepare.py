@@ -21,7 +21,7 @@ from herofilter.data.features import SPARSE_BELOW
 from herofilter.memory import check_memory
 from herofilter.nn import find_model
 
-# features on disk that take no more than this are read as a whole
+# features on disk that take no more than this are read into memory
 IN_MEMORY_BYTES = 2**26
 
 

@@ -1,4 +1,4 @@
-"""How far a training is: all that its rest depends on."""
+"""The state of a training: all that its remaining epochs depend on."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -50,7 +50,7 @@ class Progress:
         self._before_order = self.generator.get_state()
 
     def batches(self, nodes: Tensor, batch_size: int) -> tuple[Tensor, ...]:
-        """Return the batches of this epoch that are left, in an order drawn for the epoch."""
+        """Return the batches of this epoch that are left, in a random order of the epoch."""
         if batch_size >= nodes.numel():
             return (nodes,)[self.step :]
         now = self.generator.get_state()
@@ -76,9 +76,9 @@ class Progress:
     def tensors(self) -> dict[str, Tensor]:
         """Return all tensors that the rest depends on; they are not copies."""
         states = {
-            f"optimizer.{number}.{place}.{key}": value
+            f"optimizer.{number}.{position}.{key}": value
             for number, optimizer in enumerate(self.optimizers)
-            for place, weight in enumerate(_weights(optimizer))
+            for position, weight in enumerate(_weights(optimizer))
             for key, value in optimizer.state.get(weight, {}).items()
         }
         return {
@@ -87,12 +87,12 @@ class Progress:
             **states,
             "random.order": self._before_order,
             "random.own": self.generator.get_state(),
-            # layers of other libraries draw from torch's own
+            # layers of other libraries use torch's global generator
             "random.torch": torch.get_rng_state(),
         }
 
-    def numbers(self) -> dict[str, Any]:
-        """Return all numbers that the rest depends on, ready for JSON."""
+    def scalars(self) -> dict[str, Any]:
+        """Return all scalars that the rest depends on, ready for JSON."""
         return {
             "epoch": self.epoch,
             "step": self.step,
@@ -102,30 +102,30 @@ class Progress:
             "best": asdict(self.stopping.best),
         }
 
-    def resume(self, tensors: Mapping[str, Tensor], numbers: Mapping[str, Any]) -> None:
-        """Take up what :meth:`tensors` and :meth:`numbers` gave.
+    def resume(self, tensors: Mapping[str, Tensor], scalars: Mapping[str, Any]) -> None:
+        """Restore what :meth:`tensors` and :meth:`scalars` gave.
 
         Nothing is changed when they don't fit, which is a KeyError, a TypeError or a ValueError.
         """
         model, best = (_under(name, tensors) for name in ("model.", "best."))
         _check_fits(model, self.model.state_dict())
-        if numbers["best_epoch"] >= 0:
+        if scalars["best_epoch"] >= 0:
             _check_fits(best, self.model.state_dict())
         moments = self._moments(tensors)
-        draws = [_checked(tensors[f"random.{name}"]) for name in ("order", "own", "torch")]
-        history = [Epoch(**entry) for entry in numbers["history"]]
-        score = Score(**numbers["best"])
-        epoch, step, loss = (numbers[name] for name in ("epoch", "step", "loss"))
+        states = [_checked(tensors[f"random.{name}"]) for name in ("order", "own", "torch")]
+        history = [Epoch(**entry) for entry in scalars["history"]]
+        score = Score(**scalars["best"])
+        epoch, step, loss = (scalars[name] for name in ("epoch", "step", "loss"))
 
         self.model.load_state_dict(model)
         # copied, as a tensor that comes from a file may be a view of it
         best = {key: value.clone() for key, value in best.items()}
-        self.stopping.resume(numbers["best_epoch"], score, best)
-        for optimizer, states in zip(self.optimizers, moments, strict=True):
-            optimizer.state.update(states)
-        self._before_order = draws[0]
-        self.generator.set_state(draws[1])
-        torch.set_rng_state(draws[2])
+        self.stopping.resume(scalars["best_epoch"], score, best)
+        for optimizer, moment in zip(self.optimizers, moments, strict=True):
+            optimizer.state.update(moment)
+        self._before_order = states[0]
+        self.generator.set_state(states[1])
+        torch.set_rng_state(states[2])
         self.history[:] = history
         self.epoch, self.step, self.loss = int(epoch), int(step), float(loss)
 
@@ -133,11 +133,11 @@ class Progress:
         found: list[dict[Tensor, dict[str, Tensor]]] = [{} for _ in self.optimizers]
         weights = [_weights(optimizer) for optimizer in self.optimizers]
         for name, value in _under("optimizer.", tensors).items():
-            number, place, key = name.split(".")
-            if int(number) >= len(weights) or int(place) >= len(weights[int(number)]):
+            number, position, key = name.split(".")
+            if int(number) >= len(weights) or int(position) >= len(weights[int(number)]):
                 raise ValueError(f"no weight for optimizer.{name}")
-            weight = weights[int(number)][int(place)]
-            # a moment per number, and a time for all of them or per row
+            weight = weights[int(number)][int(position)]
+            # a moment per weight, and a step for all of them or per row
             if value.shape not in (weight.shape, weight.shape[:1], torch.Size()):
                 raise ValueError(f"another shape for optimizer.{name}")
             found[int(number)].setdefault(weight, {})[key] = value.clone()
@@ -152,11 +152,11 @@ def _under(name: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {key.removeprefix(name): value for key, value in tensors.items() if key.startswith(name)}
 
 
-def _check_fits(state: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> None:
+def _check_fits(state: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
     wrong = sorted(
         key
-        for key in own.keys() | state.keys()
-        if key not in own or key not in state or own[key].shape != state[key].shape
+        for key in expected.keys() | state.keys()
+        if key not in expected or key not in state or expected[key].shape != state[key].shape
     )
     if wrong:
         raise ValueError(f"other tensors for {', '.join(wrong)}")

@@ -3,7 +3,7 @@
 import dataclasses
 import statistics
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from herofilter.callbacks import Callback, notify, with_values
 from herofilter.config import Config
 from herofilter.data import select_split
 from herofilter.errors import ConfigError
@@ -21,14 +22,12 @@ from herofilter.nn import NodeClassifier, find_model
 from herofilter.parallel.processes import run_jobs
 from herofilter.training.artifacts.checkpoint import EVERY, Checkpoint
 from herofilter.training.artifacts.run_folder import RunFolder
-from herofilter.training.loop import Epoch, TrainResult, train
+from herofilter.training.loop import TrainResult, train
 from herofilter.training.prepare import prepare
 from herofilter.training.seeding import seeded
 
 WORTH_A_PROCESS = 1000
 MORE_MEASURES = ("balanced_accuracy", "macro_f1", "auc", "calibration_error")
-
-OnEpoch = Callable[[int, Epoch], None]
 
 
 def train_splits(
@@ -38,9 +37,8 @@ def train_splits(
     splits: Sequence[int] = (0,),
     graph: str = "graph",
     out: str | Path | None = None,
-    on_epoch: OnEpoch | None = None,
+    callback: Callback | None = None,
     workers: int = 1,
-    on_split: Callable[[int], None] | None = None,
     checkpoint_every: float = EVERY,
 ) -> dict[str, Any]:
     """Train a registered model on some splits of a graph and return the summary.
@@ -52,11 +50,12 @@ def train_splits(
         splits: which columns of the masks.
         graph: the graph's name, for the record.
         out: a run folder to write, or to continue: finished splits are kept, and one that was
-            under way goes on from its last checkpoint, to the same result as in one go.
-        on_epoch: called with the split and the epoch; never with several workers.
+            under way continues from its last checkpoint, to the same result as without a stop.
+        callback: takes an event of stage ``split`` for each split that is finished, those of an
+            earlier call first, and with one worker also those of stage ``epoch``; the value
+            ``split`` is the number of the split.
         workers: processes that splits are shared out to. Up to 50 000 nodes each training uses
-            one thread, so the numbers don't depend on how many there are.
-        on_split: called with each split that is finished, those of an earlier go first.
+            one thread, so the results don't depend on how many there are.
         checkpoint_every: seconds between two checkpoints of a split at least.
 
     Returns:
@@ -73,7 +72,7 @@ def train_splits(
         "config": config.to_dict(),
     }
     folder = RunFolder(Path(out), header) if out is not None else None
-    finished: dict[str, dict[str, Any]] = dict(folder.splits) if folder is not None else {}
+    finished: dict[str, dict[str, Any]] = dict(folder.records) if folder is not None else {}
     interrupted = False
     prepared = prepare(data, config, model)
     jobs = [
@@ -87,20 +86,19 @@ def train_splits(
         for split in splits
         if str(split) not in finished
     ]
-    if on_split is not None:
-        for split in [split for split in splits if str(split) in finished]:
-            on_split(split)
+    kept = [split for split in splits if str(split) in finished]
+    for done, split in enumerate(kept, 1):
+        notify_split(callback, split, finished[str(split)], done, len(splits))
     try:
-        with closing(_outcomes(jobs, min(workers, len(jobs)), on_epoch)) as outcomes:
-            for job, metrics, history, state in outcomes:
+        with closing(_outcomes(jobs, min(workers, len(jobs)), callback)) as outcomes:
+            for done, (job, metrics, history, state) in enumerate(outcomes, len(kept) + 1):
                 finished[str(job.split)] = metrics
                 interrupted = metrics["interrupted"]
                 if interrupted:
                     break
                 if folder is not None:
                     folder.add(str(job.split), metrics, history, state)
-                if on_split is not None:
-                    on_split(job.split)
+                notify_split(callback, job.split, metrics, done, len(splits))
     except KeyboardInterrupt:
         if not any(str(split) in finished for split in splits):
             raise
@@ -124,7 +122,7 @@ def train_split(
     model: str,
     config: Config,
     split: int,
-    on_epoch: Callable[[Epoch], None] | None = None,
+    callback: Callback | None = None,
     score_test: bool = True,
     checkpoint: Checkpoint | None = None,
 ) -> tuple[NodeClassifier, TrainResult]:
@@ -132,12 +130,12 @@ def train_split(
     with seeded(config.train.seed):
         network = find_model(model).build(prepared, config)
     return network, train(
-        network, select_split(prepared, split), config.train, on_epoch, score_test, checkpoint
+        network, select_split(prepared, split), config.train, callback, score_test, checkpoint
     )
 
 
 def split_metrics(result: TrainResult, seconds: float) -> dict[str, Any]:
-    """Return one split's numbers, ready for JSON; ``seconds`` counts patches and training."""
+    """Return one split's metrics, ready for JSON; ``seconds`` counts patches and training."""
     return {
         "test_accuracy": result.test.accuracy,
         "test_loss": result.test.loss,
@@ -150,6 +148,14 @@ def split_metrics(result: TrainResult, seconds: float) -> dict[str, Any]:
         "interrupted": result.interrupted,
         **{f"test_{name}": result.report.get(name) for name in MORE_MEASURES},
     }
+
+
+def notify_split(
+    callback: Callback | None, split: int, metrics: dict[str, Any], done: int, total: int
+) -> None:
+    """Report a finished split, with its accuracies."""
+    values = {key: metrics[key] for key in ("val_accuracy", "test_accuracy")}
+    notify(callback, "split", done, total, f"split {split}", {"split": split, **values})
 
 
 def spread(values: Sequence[float]) -> dict[str, Any]:
@@ -185,7 +191,7 @@ Outcome = tuple[Job, dict[str, Any], list[dict[str, Any]], dict[str, Tensor]]
 
 
 def _outcomes(
-    jobs: Sequence[Job], workers: int, on_epoch: OnEpoch | None
+    jobs: Sequence[Job], workers: int, callback: Callback | None
 ) -> Generator[Outcome, None, None]:
     by_split = {job.split: job for job in jobs}
     if workers > 1:
@@ -194,16 +200,15 @@ def _outcomes(
             yield by_split[split], metrics, history, state
         return
     for job in jobs:
-        report = None if on_epoch is None else _bind(on_epoch, job.split)
-        yield job, *_run_job(job, report)[1:]
+        yield job, *_run_job(job, with_values(callback, split=job.split))[1:]
 
 
 def _run_job(
-    job: Job, on_epoch: Callable[[Epoch], None] | None = None
+    job: Job, callback: Callback | None = None
 ) -> tuple[int, dict[str, Any], list[dict[str, Any]], dict[str, Tensor]]:
     started = time.perf_counter()
     network, result = train_split(
-        job.prepared, job.model, job.config, job.split, on_epoch, checkpoint=job.checkpoint
+        job.prepared, job.model, job.config, job.split, callback, checkpoint=job.checkpoint
     )
     earlier = 0.0 if job.checkpoint is None else job.checkpoint.earlier
     metrics = split_metrics(result, earlier + time.perf_counter() - started)
@@ -217,7 +222,3 @@ def _run_in_process(
     # plain arrays: a tensor's shared memory would vanish with the worker
     split, metrics, history, state = _run_job(job)
     return split, metrics, history, {key: value.numpy() for key, value in state.items()}
-
-
-def _bind(on_epoch: OnEpoch, split: int) -> Callable[[Epoch], None]:
-    return lambda epoch: on_epoch(split, epoch)

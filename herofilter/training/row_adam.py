@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 
 class RowAdam(torch.optim.Optimizer):
-    r"""Adam in which every row has its own time, which passes only when the row has a gradient.
+    r"""Adam in which every row has its own step count, raised only when the row has a gradient.
 
     For a row that is touched for the t-th time, with its gradient **g**,
 
@@ -77,7 +77,7 @@ def _rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
     return gradient._indices()[0], gradient._values().contiguous()
 
 
-# without numpy's rule of division it would look for zeros number by number, at four times the cost
+# without numpy's rule of division it would look for zeros value by value, at four times the cost
 @njit(cache=True, nogil=True, error_model="numpy")
 def _move(
     rows: Any,
@@ -94,12 +94,12 @@ def _move(
     keep1, take1 = np.float32(beta1), np.float32(1 - beta1)
     keep2, take2 = np.float32(beta2), np.float32(1 - beta2)
     least = np.float32(eps)
-    for place in range(rows.size):
-        row = rows[place]
+    for position in range(rows.size):
+        row = rows[position]
         steps[row] += 1
         length = np.float32(rate / (1 - beta1 ** steps[row]))
         scale = np.float32(1 / math.sqrt(1 - beta2 ** steps[row]))
-        g, w, m, v = gradient[place], table[row], first[row], second[row]
+        g, w, m, v = gradient[position], table[row], first[row], second[row]
         for channel in range(g.size):
             m[channel] = keep1 * m[channel] + take1 * g[channel]
             v[channel] = keep2 * v[channel] + take2 * g[channel] * g[channel]

@@ -9,7 +9,7 @@ import torch
 
 @contextmanager
 def seeded(seed: int) -> Iterator[torch.Generator]:
-    """Run a block repeatably and yield a generator for its own draws.
+    """Run a block repeatably and yield a generator for its random numbers.
 
     Inside, torch's global random state follows ``seed`` (layers of other libraries know no
     other way) and sums run in a fixed order; both are put back afterwards.

@@ -38,7 +38,7 @@ class EarlyStopping:
             model.load_state_dict(self.state)
 
     def resume(self, best_epoch: int, best: Score, state: Mapping[str, Tensor]) -> None:
-        """Take up the best epoch of an earlier go."""
+        """Restore the best epoch of a training that was stopped."""
         self.best_epoch, self.best, self.state = best_epoch, best, dict(state)
 
     def _copy(self, key: str, value: Tensor) -> Tensor:

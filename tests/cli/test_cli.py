@@ -300,12 +300,8 @@ def test_a_graph_of_ones_own_is_trained_by_auto(
 
 
 @pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_keeps_finished_splits_of_auto(
-    cli: Cli, mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_keeps_finished_splits_of_auto(cli: Cli, mine: str, tmp_path: Path) -> None:
     options = ("--model", "auto", *QUICK, "--splits", "0,1", "--out", "run", "--json")
-    # so that the news of split 1 names no member
-    monkeypatch.setattr("herofilter.report.console.TrainProgress.member", lambda *_: None)
     outcome = cli("train", mine, *options)
     assert outcome.code == 130
     assert json.loads(outcome.out)["interrupted"] is True
@@ -727,12 +723,12 @@ def test_bench_says_what_it_runs_anew(cli: Cli) -> None:
     path.write_text(json.dumps(content))
     assert cli(*SMALL, "--columns", "mlp").err == (
         f"warning: {path} was made with another configuration (lr was 0.5 and is 0.01); "
-        "its units are run anew\n"
+        "its jobs are run anew\n"
     )
 
 
 @pytest.mark.usefixtures("_quick_bench")
-def test_ctrl_c_keeps_finished_units(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_keeps_finished_jobs(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     update = rich.progress.Progress.update
 
     def press(self: rich.progress.Progress, *args: Any, **values: Any) -> None:

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from herofilter import FastPatcher, PatchStore, load_dataset
-from herofilter.report.patching import PatchWatch
+from herofilter.callbacks import Event
+from herofilter.report.patching import PatchBar
 from tests.cli.test_cli import Cli, cli, mine  # noqa: F401
 
 
@@ -64,7 +65,7 @@ class FakeBar:
     def __init__(self) -> None:
         self.seen: list[str] = []
 
-    def add_task(self, description: str, total: int) -> int:
+    def add_task(self, description: str, total: float) -> int:
         return 0
 
     def update(self, task: int, completed: int, description: str) -> None:
@@ -74,8 +75,8 @@ class FakeBar:
 def test_rate_counts_only_this_go(monkeypatch) -> None:
     times = iter([0.0, 10.0, 12.0])
     monkeypatch.setattr("herofilter.report.patching.time.perf_counter", lambda: next(times))
-    bar = FakeBar()
-    watch = PatchWatch(bar, 1000)
-    watch.progress(500, 1000)
-    watch.progress(700, 1000)
-    assert bar.seen == ["500 0 nodes per second", "700 100 nodes per second"]
+    fake = FakeBar()
+    bar = PatchBar(1000, fake)
+    bar(Event("rows", 500, 1000))
+    bar(Event("rows", 700, 1000))
+    assert fake.seen == ["500 0 nodes per second", "700 100 nodes per second"]

@@ -12,6 +12,7 @@ from herofilter.patchers.summary import SERIES_STEPS
 from herofilter.settings import RELATIONS, ModelConfig
 from herofilter.spectral.adjacency import normalised_adjacency
 from tests import awkward
+from tests.events import steps
 
 
 def directed_graph(n: int = 30, edges: int = 90, seed: int = 0) -> Data:
@@ -106,10 +107,8 @@ def test_hubs_beyond_the_tolerance_are_passed_over() -> None:
 
 def test_progress_runs_through_all_relations() -> None:
     calls = []
-    FastPatcher(5, relations=("out", "cocitation"))(
-        directed_graph(), progress=lambda *c: calls.append(c)
-    )
-    assert calls == [(30, 60), (60, 60)]
+    FastPatcher(5, relations=("out", "cocitation"))(directed_graph(), callback=calls.append)
+    assert steps(calls) == [(30, 60), (60, 60)]
 
 
 @pytest.mark.parametrize("name", awkward.AWKWARD)

@@ -13,12 +13,14 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
+from herofilter.callbacks import Event
 from herofilter.data import csbm
 from herofilter.errors import CacheWarning, RunError
 from herofilter.files import DamagedFileError
 from herofilter.nn import build
 from herofilter.patchers import FastPatcher, PatchStore, store_writer as storing, write_patches
 from tests.awkward import AWKWARD
+from tests.events import steps
 
 PATCHER = FastPatcher(5, directed="keep", relations=("out", "cocitation"))
 
@@ -60,10 +62,10 @@ def test_certified_rows_are_kept(tmp_path: Path) -> None:
 
 def test_cut_off_between_shards_it_goes_on(tmp_path: Path) -> None:
     whole = contents(write_patches(PATCHER, graph(), tmp_path / "whole", shard_rows=20).path)
-    seen: list[tuple[int, int]] = []
+    seen: list[Event] = []
 
-    def stop(done: int, total: int) -> None:
-        seen.append((done, total))
+    def stop(event: Event) -> None:
+        seen.append(event)
         if len(seen) % 5 == 4:
             raise KeyboardInterrupt
 
@@ -78,7 +80,7 @@ def test_cut_off_between_shards_it_goes_on(tmp_path: Path) -> None:
                 PatchStore.open(tmp_path / "cut").patches()
     assert starts > 2
     assert contents(store.path) == whole
-    assert seen[-1] == (90, 90)
+    assert steps(seen)[-1] == (90, 90)
 
 
 def test_a_damaged_shard_is_made_again(tmp_path: Path) -> None:
@@ -88,10 +90,10 @@ def test_a_damaged_shard_is_made_again(tmp_path: Path) -> None:
         file.seek(4 * 5 * 45)
         file.write(b"\xff\xff")
     assert sorted(store.sound()) == [0, 1, 3, 4]
-    calls: list[tuple[int, int]] = []
-    write_patches(PATCHER, graph(), tmp_path, lambda *a: calls.append(a), shard_rows=20)
+    calls: list[Event] = []
+    write_patches(PATCHER, graph(), tmp_path, calls.append, shard_rows=20)
     assert contents(tmp_path) == before
-    assert calls == [(80, 90), (90, 90)]
+    assert steps(calls) == [(80, 90), (90, 90)]
 
 
 def test_a_line_that_was_cut_off_is_no_shard(tmp_path: Path) -> None:

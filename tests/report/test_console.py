@@ -4,10 +4,8 @@ from collections.abc import Callable
 import pytest
 import torch
 from rich.console import Console, RenderableType
-from rich.progress import Progress
 from torch_geometric.data import Data
 
-from herofilter.config import Config
 from herofilter.data import list_datasets
 from herofilter.measures import data_card
 from herofilter.memory import format_bytes
@@ -15,18 +13,13 @@ from herofilter.nn import list_models
 from herofilter.nn.registry import ModelEntry
 from herofilter.patchers import patcher_memory
 from herofilter.report.console import (
-    TrainProgress,
     card_table,
     dataset_table,
     demo_table,
     model_table,
     percent,
-    progress_bar,
-    train_progress,
     train_table,
 )
-from herofilter.training import Epoch, Score
-from herofilter.training.search.portfolio import Member
 from tests.awkward import directed, no_features, plain
 from tests.report.results import demo_result
 
@@ -139,71 +132,3 @@ def test_card_table_shows_memory_for_people() -> None:
         assert f"needed: {format_bytes(need.needed)}" in text
         assert f"patcher: {need.patcher}" in text
     assert "yes, patcher" not in text
-
-
-@pytest.mark.parametrize("terminal", [False, True])
-def test_progress_only_on_a_terminal(
-    terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    if terminal:
-        monkeypatch.setenv("FORCE_COLOR", "1")
-    else:
-        monkeypatch.delenv("FORCE_COLOR", raising=False)
-    with progress_bar() as progress:
-        task = progress.add_task("baking", total=2)
-        progress.update(task, completed=2)
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert ("baking" in captured.err) is terminal
-    assert terminal or captured.err == ""
-
-
-def shown(show: TrainProgress) -> tuple[str, float, float | None]:
-    (task,) = show.progress.tasks
-    return task.description, task.completed, task.total
-
-
-def test_train_progress_by_epochs() -> None:
-    show = TrainProgress(Progress(disable=True), "texas", [3, 5], epochs=10)
-    assert shown(show) == ("texas: preparing", 0, 20)
-    show.epoch(3, Epoch(0, 1.0, 1.0, 0.5))
-    assert shown(show) == ("split 3: validation 50.0 %", 1, 20)
-    # it stopped early, and the bar goes on from the next split's place
-    show.split(3)
-    assert shown(show) == ("1 of 2 splits", 10, 20)
-    show.epoch(5, Epoch(4, 1.0, 1.0, 0.6251))
-    assert shown(show) == ("split 5: validation 62.5 %", 15, 20)
-    show.split(5)
-    assert shown(show) == ("2 of 2 splits", 20, 20)
-
-
-def test_train_progress_by_splits_in_any_order() -> None:
-    show = TrainProgress(Progress(disable=True), "texas", [0, 1, 2], epochs=10)
-    for split, done in ((2, 1), (0, 2), (0, 2), (1, 3)):
-        show.split(split)
-        assert shown(show) == (f"{done} of 3 splits", 10 * done, 30)
-
-
-def test_train_progress_of_a_portfolio() -> None:
-    member = Member("balanced", "herofilter", Config(), "a test")
-    show = TrainProgress(Progress(disable=True), "texas", [0], epochs=10)
-    show.epoch(0, Epoch(9, 1.0, 1.0, 0.5))
-    assert shown(show) == ("split 0: validation 50.0 %", 10, 10)
-    for score in (Score(0.5, 1.0), None):
-        show.member(0, member, score)
-        show.epoch(0, Epoch(1, 1.0, 1.0, 0.25))
-        assert shown(show) == ("split 0, after balanced: validation 25.0 %", 2, 10)
-
-
-def test_train_progress_is_silent_without_a_terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
-        monkeypatch.delenv(name, raising=False)
-    with train_progress("texas", [0, 1], 10) as show:
-        show.split(0)
-        assert shown(show) == ("1 of 2 splits", 10, 20)
-    assert capsys.readouterr() == ("", "")

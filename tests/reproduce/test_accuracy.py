@@ -5,7 +5,6 @@ import os
 import signal
 import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +12,23 @@ import pytest
 import torch
 
 from herofilter import load_dataset, train_splits
+from herofilter.callbacks import Event
 from herofilter.config import Config
 from herofilter.data.datasets.registry import REGISTRY
 from herofilter.errors import ConfigError, RunError
-from herofilter.reproduce import accuracy, jobs as units
+from herofilter.reproduce import accuracy, jobs as jobs_module, published as published_module
 from herofilter.reproduce.accuracy import (
     COLUMNS,
     GRAPHS,
     PAPER,
     column_run,
     mean_interval,
-    places,
     run_accuracy,
     seeds_of,
 )
 from herofilter.reproduce.jobs import Outcome, StaleFileWarning, TrainingJob, run_job
 from herofilter.training.search.presets import list_presets
+from tests.events import stop_after, told
 
 QUICK = Config().replace(patch_size=4, hidden_channels=8, epochs=4)
 
@@ -60,11 +60,11 @@ def plain(result: dict[str, Any]) -> dict[str, Any]:
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[TrainingJob]:
     seen: list[TrainingJob] = []
 
-    def run(unit: TrainingJob) -> Outcome:
-        seen.append(unit)
-        return run_job(unit)
+    def run(job: TrainingJob) -> Outcome:
+        seen.append(job)
+        return run_job(job)
 
-    monkeypatch.setattr(units, "run_job", run)
+    monkeypatch.setattr(jobs_module, "run_job", run)
     return seen
 
 
@@ -141,12 +141,12 @@ def test_seeds_are_averaged_within_each_split(
 ) -> None:
     monkeypatch.setattr(accuracy, "THREE_SEEDS", ("karate",))
     monkeypatch.setattr(
-        units,
+        jobs_module,
         "run_job",
-        lambda unit: Outcome(
-            unit,
+        lambda job: Outcome(
+            job,
             {
-                "test_accuracy": 0.5 + unit.split / 10 + unit.config.train.seed / 100,
+                "test_accuracy": 0.5 + job.split / 10 + job.config.train.seed / 100,
                 "val_accuracy": 0.5,
                 "seconds": 1.0,
             },
@@ -163,8 +163,8 @@ def test_seeds_are_averaged_within_each_split(
 
 def test_the_paper_is_beside_its_graphs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     metrics = {"test_accuracy": 0.5, "val_accuracy": 0.5, "seconds": 1.0}
-    monkeypatch.setattr(units, "run_job", lambda unit: Outcome(unit, metrics))
-    monkeypatch.setattr(units, "on_disk", lambda graph: True)
+    monkeypatch.setattr(jobs_module, "run_job", lambda job: Outcome(job, metrics))
+    monkeypatch.setattr(jobs_module, "on_disk", lambda graph: True)
     result = run_accuracy(columns=("mlp",), out=tmp_path)
     assert list(result["graphs"]) == list(GRAPHS)
     assert result["graphs"]["squirrel"]["paper"] == {"mean": 0.477, "std": 0.022}
@@ -187,7 +187,9 @@ def test_a_missing_preset_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_one_thread_always(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     threads = []
     monkeypatch.setattr(
-        units, "train_split", lambda *_, **__: threads.append(torch.get_num_threads()) or 1 / 0
+        jobs_module,
+        "train_split",
+        lambda *_, **__: threads.append(torch.get_num_threads()) or 1 / 0,
     )
     before = torch.get_num_threads()
     torch.set_num_threads(2)
@@ -202,16 +204,16 @@ def test_one_thread_always(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 # continuing
 
 
-def test_finished_units_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finished_jobs_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = counted(monkeypatch)
     first = tiny(tmp_path)
     assert len(seen) == 4
-    steps: list[tuple[int, int, str]] = []
-    assert tiny(tmp_path, on_step=lambda *step: steps.append(step)) == first
-    assert (len(seen), steps) == (4, [(4, 4, "starting")])
-    tiny(tmp_path, splits=(1, 2), on_step=lambda *step: steps.append(step))
-    assert [(unit.column, unit.split) for unit in seen[4:]] == [("default", 2), ("mlp", 2)]
-    assert steps[1:] == [
+    heard: list[Event] = []
+    assert tiny(tmp_path, callback=heard.append) == first
+    assert (len(seen), told(heard)) == (4, [(4, 4, "starting")])
+    tiny(tmp_path, splits=(1, 2), callback=heard.append)
+    assert [(job.column, job.split) for job in seen[4:]] == [("default", 2), ("mlp", 2)]
+    assert told(heard[1:]) == [
         (2, 4, "starting"),
         (3, 4, "default on karate, seed 0, split 2"),
         (4, 4, "mlp on karate, seed 0, split 2"),
@@ -229,12 +231,27 @@ def test_another_configuration_is_run_anew(tmp_path: Path, monkeypatch: pytest.M
         result = tiny(tmp_path, columns=("mlp",), splits=(1,))
     assert [str(warning.message) for warning in caught] == [
         f"{path} was made with another configuration (lr was 0.01 and is 0.5); "
-        "its units are run anew"
+        "its jobs are run anew"
     ]
     assert len(seen) == 1
     # no split of the earlier configuration is left
     assert list(json.loads(path.read_text())["splits"]) == ["1"]
     assert result["graphs"]["karate"]["columns"]["mlp"]["config"]["train"]["lr"] == 0.5
+
+
+def test_a_file_of_an_earlier_version_is_continued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = tiny(tmp_path, columns=("mlp",))
+    path = tmp_path / "karate-mlp-seed-0.json"
+    content = json.loads(path.read_text())
+    content["config"]["patcher"]["resolved"] = False
+    path.write_text(json.dumps(content))
+    seen = counted(monkeypatch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tiny(tmp_path, columns=("mlp",)) == first
+    assert seen == []
 
 
 @pytest.mark.parametrize(
@@ -274,19 +291,11 @@ def test_settings_that_came_later_have_their_default(
     assert seen == []
 
 
-def stop_after(count: int) -> Callable[[int, int, str], None]:
-    def on_step(done: int, total: int, what: str) -> None:
-        if done == count:
-            raise KeyboardInterrupt
-
-    return on_step
-
-
 def test_an_interrupt_keeps_what_is_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
-        tiny(tmp_path / "a", on_step=stop_after(3))
+        tiny(tmp_path / "a", callback=stop_after(3))
     seen = counted(monkeypatch)
     resumed = tiny(tmp_path / "a")
     assert len(seen) == 1
@@ -296,12 +305,12 @@ def test_an_interrupt_keeps_what_is_finished(
 def test_an_interrupted_training_is_no_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    train_split = units.train_split
+    train_split = jobs_module.train_split
 
     def press(*args: Any, score_test: bool) -> Any:
-        return train_split(*args, on_epoch=lambda epoch: signal.raise_signal(signal.SIGINT))
+        return train_split(*args, callback=lambda event: signal.raise_signal(signal.SIGINT))
 
-    monkeypatch.setattr(units, "train_split", press)
+    monkeypatch.setattr(jobs_module, "train_split", press)
     # a job in the background is started with the signal ignored
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -328,7 +337,7 @@ def test_processes_do_not_change_the_result_and_end_with_an_interrupt(
             columns=("mlp", "default", "gcn"),
             splits=(0,),
             workers=2,
-            on_step=stop_after(2),
+            callback=stop_after(2),
         )
     names = {"karate-mlp-seed-0.json", "karate-default-seed-0.json"}
     assert {path.name for path in (tmp_path / "a").iterdir()} == names
@@ -370,42 +379,45 @@ def test_bad_options(tmp_path: Path, options: dict[str, Any], text: str) -> None
 def test_a_failure_does_not_stop_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    train_split = units.train_split
+    train_split = jobs_module.train_split
 
     def fail(prepared: Any, model: str, config: Config, split: int, score_test: bool) -> Any:
         if split == 0:
             raise RunError("the training loss must be a number")
         return train_split(prepared, model, config, split)
 
-    monkeypatch.setattr(units, "train_split", fail)
+    monkeypatch.setattr(jobs_module, "train_split", fail)
     with pytest.raises(RunError) as caught:
         tiny(tmp_path, columns=("mlp",), splits=(0, 1))
-    monkeypatch.setattr(units, "train_split", train_split)
+    monkeypatch.setattr(jobs_module, "train_split", train_split)
     assert str(caught.value) == (
         "every training must finish, but 1 of 2 didn't (mlp on karate, seed 0, split 0: "
         "the training loss must be a number); finished ones are kept, so run it again"
     )
     seen = counted(monkeypatch)
     tiny(tmp_path, columns=("mlp",), splits=(0, 1))
-    assert [unit.split for unit in seen] == [0]
+    assert [job.split for job in seen] == [0]
 
 
 # where it is written
 
 
-def test_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_results_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     out, whole = Path("runs/a"), "herofilter bench herofilter"
     inside = (out / "accuracy.json", out / "results.md")
     published = (Path("results/accuracy.json"), Path("docs/results.md"))
-    assert places(whole, out) == inside
+    assert accuracy.PUBLISHED.paths(whole, out) == inside
     os.makedirs("herofilter/reproduce")
-    Path("herofilter/reproduce/accuracy.py").touch()
-    assert places(whole, out) == published
+    published_module._CHECKOUT.touch()
+    assert accuracy.PUBLISHED.paths(whole, out) == published
     # a part of the benchmark never replaces the published results
-    assert places(f"{whole} --graphs texas", out) == inside
-    assert places(whole, out, Path("b/my.json")) == (Path("b/my.json"), Path("b/my.md"))
-    assert places(whole, out, page=Path("c.md")) == (published[0], Path("c.md"))
+    assert accuracy.PUBLISHED.paths(f"{whole} --graphs texas", out) == inside
+    assert accuracy.PUBLISHED.paths(whole, out, Path("b/my.json")) == (
+        Path("b/my.json"),
+        Path("b/my.md"),
+    )
+    assert accuracy.PUBLISHED.paths(whole, out, page=Path("c.md")) == (published[0], Path("c.md"))
 
 
 def test_what_is_finished_can_be_summed_up(tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
 import pytest
 
+from herofilter.callbacks import Event
 from herofilter.config import Config
 from herofilter.measures import node_heterophily
 from herofilter.reproduce import demo
 from herofilter.reproduce.demo import LEVELS, MODELS, Level, demo_graph, run_demo, standard_error
+from tests.events import steps
 
 
 @pytest.fixture
@@ -60,11 +62,10 @@ def test_repeats_are_the_same_and_the_seed_matters() -> None:
 
 @pytest.mark.usefixtures("_quick")
 def test_every_step_is_told() -> None:
-    heard: list[tuple[int, int, str]] = []
-    tiny(on_step=lambda *step: heard.append(step))
-    assert [done for done, _, _ in heard] == [1, 2, 3, 4, 5, 6]
-    assert {total for _, total, _ in heard} == {6}
-    assert {what for _, _, what in heard} == {
+    heard: list[Event] = []
+    tiny(callback=heard.append)
+    assert steps(heard) == [(done, 6) for done in range(1, 7)]
+    assert {event.name for event in heard} == {
         f"{model} at heterophily {level}" for model in MODELS for level in (0.1, 0.9)
     }
 

@@ -1,35 +1,32 @@
 import json
 import os
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from herofilter.callbacks import Event
 from herofilter.config import Config
 from herofilter.data import check_graph, csbm, is_directed, num_splits
 from herofilter.errors import ConfigError, RunError
 from herofilter.measures import edge_heterophily, node_heterophily
 from herofilter.nn import find_model
-from herofilter.reproduce import filters
-from herofilter.reproduce.filters import (
+from herofilter.reproduce import filters, jobs as jobs_module, published as published_module
+from herofilter.reproduce.filter_graphs import (
     GRAPHS,
-    VARIANTS,
-    Job,
     StudyGraph,
     graph_variant,
     load_graph,
     mixed_graph,
-    movement,
-    places,
-    run_filters,
-    run_job,
-    variant_config,
 )
+from herofilter.reproduce.filter_variants import VARIANTS, variant_config
+from herofilter.reproduce.filters import PUBLISHED, Job, movement, run_filters, run_job
 from herofilter.reproduce.jobs import StaleFileWarning
 from herofilter.training import prepare
+from tests.events import stop_after, told
 
 QUICK = {"hidden_channels": 8, "epochs": 6, "refresh_every": 2}
 
@@ -198,10 +195,10 @@ def test_the_result(tmp_path: Path) -> None:
 def test_finished_files_are_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = tiny(tmp_path, variants=("fixed",))
     seen = counted(monkeypatch)
-    steps: list[tuple[int, int, str]] = []
-    both = tiny(tmp_path, on_step=lambda *step: steps.append(step))
+    heard: list[Event] = []
+    both = tiny(tmp_path, callback=heard.append)
     assert [job.variant for job in seen] == ["learned"]
-    assert steps == [(1, 2, "starting"), (2, 2, "learned on karate")]
+    assert told(heard) == [(1, 2, "starting"), (2, 2, "learned on karate")]
     assert (
         both["graphs"]["karate"]["variants"]["fixed"]
         == first["graphs"]["karate"]["variants"]["fixed"]
@@ -228,19 +225,11 @@ def test_another_configuration_is_run_anew(tmp_path: Path, monkeypatch: pytest.M
     assert len(seen) == 1
 
 
-def stop_after(count: int) -> Callable[[int, int, str], None]:
-    def on_step(done: int, total: int, what: str) -> None:
-        if done == count:
-            raise KeyboardInterrupt
-
-    return on_step
-
-
 def test_an_interrupt_keeps_what_is_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
-        tiny(tmp_path, on_step=stop_after(1))
+        tiny(tmp_path, callback=stop_after(1))
     assert [path.name for path in tmp_path.iterdir()] == ["karate-fixed-seed-0.json"]
     seen = counted(monkeypatch)
     tiny(tmp_path)
@@ -261,7 +250,7 @@ def test_other_processes_give_the_same_result(
         yield from (pickle.loads(outcome) for outcome in reversed(found))
 
     alone = tiny(tmp_path / "a")
-    monkeypatch.setattr(filters, "run_jobs", afar)
+    monkeypatch.setattr(jobs_module, "run_jobs", afar)
     shared = tiny(tmp_path / "b", workers=3)
     assert entries(alone) == entries(shared)
     assert (alone["workers"], shared["workers"]) == ([1], [2])
@@ -304,15 +293,15 @@ def test_bad_options(tmp_path: Path, options: dict[str, Any], text: str) -> None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_results_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     out, whole = Path("runs/a"), "herofilter bench filters"
     inside = (out / "filters.json", out / "filters.md")
     published = (Path("results/filters.json"), Path("docs/filters.md"))
-    assert places(whole, out) == inside
+    assert PUBLISHED.paths(whole, out) == inside
     os.makedirs("herofilter/reproduce")
-    Path("herofilter/reproduce/filters.py").touch()
-    assert places(whole, out) == published
-    assert places(f"{whole} --graphs texas", out) == inside
-    assert places(whole, out, Path("b/my.json")) == (Path("b/my.json"), Path("b/my.md"))
-    assert places(whole, out, page=Path("c.md")) == (published[0], Path("c.md"))
+    published_module._CHECKOUT.touch()
+    assert PUBLISHED.paths(whole, out) == published
+    assert PUBLISHED.paths(f"{whole} --graphs texas", out) == inside
+    assert PUBLISHED.paths(whole, out, Path("b/my.json")) == (Path("b/my.json"), Path("b/my.md"))
+    assert PUBLISHED.paths(whole, out, page=Path("c.md")) == (published[0], Path("c.md"))

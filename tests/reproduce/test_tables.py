@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from herofilter.callbacks import Event
 from herofilter.errors import ConfigError
 from herofilter.reproduce import table_cells as cells, tables, trials
 from herofilter.reproduce.jobs import Outcome, TrainingJob
@@ -38,7 +39,7 @@ def karate(tmp_path: Path, **changes: Any) -> dict[str, Any]:
 
 def test_search_reads_no_test_labels_and_finals_are_the_choice(tmp_path: Path) -> None:
     result = karate(tmp_path)
-    rows = ResultFile(tmp_path / "trainings.jsonl").rows
+    rows = ResultFile(tmp_path / "trainings.jsonl").records
     search = {key: row for key, row in rows.items() if key.stage == "search"}
     final = {key: row for key, row in rows.items() if key.stage == "final"}
     assert len(search) == 2 * 2 * 2
@@ -72,10 +73,10 @@ def test_killed_anywhere_it_continues_to_the_same_table(tmp_path: Path) -> None:
     lines = (tmp_path / "whole" / "trainings.jsonl").read_bytes().splitlines(keepends=True)
     for count in (1, 5, len(lines) - 1):
         path.write_bytes(b"".join(lines[:count]) + lines[count][:30])
-        steps: list[int] = []
-        result = karate(path.parent, on_step=lambda done, *_, steps=steps: steps.append(done))
+        heard: list[Event] = []
+        result = karate(path.parent, callback=heard.append)
         assert _accuracies(result) == _accuracies(whole)
-        assert steps == list(range(count, len(lines) + 1))
+        assert [event.done for event in heard] == list(range(count, len(lines) + 1))
 
 
 def test_two_workers_give_the_same_numbers(tmp_path: Path) -> None:
@@ -86,9 +87,9 @@ def test_two_workers_give_the_same_numbers(tmp_path: Path) -> None:
 
 def test_more_trials_keep_the_earlier_ones(tmp_path: Path) -> None:
     karate(tmp_path, rows=["gcn"])
-    known = len(ResultFile(tmp_path / "trainings.jsonl").rows)
+    known = len(ResultFile(tmp_path / "trainings.jsonl").records)
     result = karate(tmp_path, rows=["gcn"], trials=3)
-    added = len(ResultFile(tmp_path / "trainings.jsonl").rows) - known
+    added = len(ResultFile(tmp_path / "trainings.jsonl").records) - known
     # one trial more on two splits, and the finals anew if it won
     assert added in (2, 2 + 3)
     assert len(result["graphs"]["karate"]["rows"]["gcn"]["search"]["trials"]) == 3
@@ -97,10 +98,10 @@ def test_more_trials_keep_the_earlier_ones(tmp_path: Path) -> None:
 def test_what_lacks_memory_says_so_and_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(unit: TrainingJob) -> Outcome:
-        if unit.model == "gcn":
-            return Outcome(unit, failure="it needs 9 TiB (1 GiB are free)", lacks_memory=True)
-        return real(unit)
+    def refuse(job: TrainingJob) -> Outcome:
+        if job.model == "gcn":
+            return Outcome(job, failure="it needs 9 TiB (1 GiB are free)", lacks_memory=True)
+        return real(job)
 
     real = tables.run_job
     monkeypatch.setattr(tables, "run_job", refuse)
@@ -117,10 +118,10 @@ def test_what_lacks_memory_says_so_and_is_tried_again(
 def test_a_trial_that_fails_costs_the_model_that_trial_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stumble(unit: TrainingJob) -> Outcome:
-        if unit.config.train.weight_decay == 5e-3:
-            return Outcome(unit, failure="the training loss must be a number (got nan)")
-        return real(unit)
+    def stumble(job: TrainingJob) -> Outcome:
+        if job.config.train.weight_decay == 5e-3:
+            return Outcome(job, failure="the training loss must be a number (got nan)")
+        return real(job)
 
     real = tables.run_job
     monkeypatch.setattr(tables, "run_job", stumble)
@@ -154,10 +155,10 @@ def test_small_graphs_come_first_and_cells_one_after_another(
 ) -> None:
     order: list[tuple[str, str]] = []
 
-    def note(unit: TrainingJob) -> Outcome:
-        order.append((unit.graph, unit.model))
+    def note(job: TrainingJob) -> Outcome:
+        order.append((job.graph, job.model))
         metrics = {"val_accuracy": 0.5, "seconds": 1.0}
-        return Outcome(unit, {**metrics, **({"test_accuracy": 0.5} if unit.score_test else {})})
+        return Outcome(job, {**metrics, **({"test_accuracy": 0.5} if job.score_test else {})})
 
     monkeypatch.setattr(tables, "run_job", note)
     monkeypatch.setattr(tables, "on_disk", lambda graph: True)
@@ -203,14 +204,14 @@ def test_the_earlier_of_equal_trials_is_chosen(tmp_path: Path) -> None:
     file = ResultFile(tmp_path / "trainings.jsonl")
     cell = TableCell(Row("gcn", "gcn"), "karate", 2, (0,), (0,), file)
     for _ in range(2):
-        ((unit, key, settings),) = cell.due()
-        assert not unit.score_test
+        ((job, key, settings),) = cell.due()
+        assert not job.score_test
         file.add(key, settings, {"val_accuracy": 0.5})
     choice = cell.chosen()
     assert choice is not None
     assert choice[0]["weight_decay"] == 5e-4
-    ((unit, _, _),) = cell.due()
-    assert unit.score_test
+    ((job, _, _),) = cell.due()
+    assert job.score_test
     assert cell.count() == (2, 3)
 
 
@@ -252,8 +253,8 @@ def test_hero_rows_have_the_paper_setting_and_one_beside_it() -> None:
     assert [name for name, row in ROWS.items() if not row.ranked] == ["herofilter-directed"]
 
 
-def _never(unit: TrainingJob) -> Outcome:
-    raise AssertionError(f"{unit} was trained again")
+def _never(job: TrainingJob) -> Outcome:
+    raise AssertionError(f"{job} was trained again")
 
 
 def _accuracies(result: dict[str, Any]) -> dict[str, Any]:

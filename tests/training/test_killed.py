@@ -17,9 +17,10 @@ from herofilter.config import Config
 from herofilter.data import csbm
 from herofilter.errors import RunError
 from herofilter.files import load_tensors
-from herofilter.training import Epoch, train_splits
+from herofilter.training import train_splits
 from herofilter.training.artifacts import run_folder
 from herofilter.training.artifacts.checkpoint import CheckpointWarning
+from tests.events import epochs, stop_in
 from tests.training.graphs import SMALL, graph
 
 TINY = SMALL.replace(patcher="fast", summary=False, hidden_channels=4, epochs=12, batch_size=12)
@@ -97,17 +98,9 @@ def run(out: Path, config: Config = QUICK, **options: Any) -> dict[str, Any]:
     return train_splits(graph(), "herofilter", config, (0, 1, 2), "small", out, **options)
 
 
-def crash_in(split: int, epoch: int = 3) -> Any:
-    def on_epoch(current: int, line: Epoch) -> None:
-        if (current, line.epoch) == (split, epoch):
-            raise ZeroDivisionError
-
-    return on_epoch
-
-
 def crashed(out: Path, split: int) -> Path:
     with pytest.raises(ZeroDivisionError):
-        run(out, on_epoch=crash_in(split))
+        run(out, callback=stop_in(split, 3, ZeroDivisionError()))
     return out / f"checkpoint-{split}.safetensors"
 
 
@@ -116,8 +109,8 @@ def test_a_split_goes_on_where_it_was(tmp_path: Path) -> None:
     run(tmp_path / "whole")
     assert crashed(out, 1).exists()
     assert not (out / "checkpoint-0.safetensors").exists()
-    run(out, on_epoch=lambda split, epoch: heard.append((split, epoch.epoch)))
-    assert heard == [(1, 3), (1, 4), (1, 5), *((2, epoch) for epoch in range(6))]
+    run(out, callback=heard.append)
+    assert epochs(heard) == [(1, 3), (1, 4), (1, 5), *((2, epoch) for epoch in range(6))]
     assert content(out) == content(tmp_path / "whole")
     assert {path.name for path in out.iterdir()} == FILES
 
@@ -183,25 +176,21 @@ def test_a_damaged_checkpoint_means_a_new_beginning(tmp_path: Path) -> None:
     path = crashed(out, 0)
     path.write_bytes(path.read_bytes()[:-50])
     with pytest.warns(CheckpointWarning, match=r"can't be used \(it is damaged\)"):
-        run(out, on_epoch=lambda split, epoch: heard.append((split, epoch.epoch)))
-    assert heard[0] == (0, 0)
+        run(out, callback=heard.append)
+    assert epochs(heard)[0] == (0, 0)
     assert content(out) == content(tmp_path / "whole")
 
 
 def test_ctrl_c_leaves_the_checkpoint(tmp_path: Path) -> None:
-    def stop(split: int, epoch: Epoch) -> None:
-        if (split, epoch.epoch) == (1, 3):
-            raise KeyboardInterrupt
-
     run(tmp_path / "whole")
     out, heard = tmp_path / "run", []
-    summary = run(out, on_epoch=stop)
+    summary = run(out, callback=stop_in(1, 3, KeyboardInterrupt()))
     assert summary["interrupted"]
     assert summary["splits"] == [0, 1]
     assert list(json.loads((out / "metrics.json").read_text())["splits"]) == ["0"]
     assert (out / "checkpoint-1.safetensors").exists()
-    run(out, on_epoch=lambda split, epoch: heard.append((split, epoch.epoch)))
-    assert heard[0] == (1, 3)
+    run(out, callback=heard.append)
+    assert epochs(heard)[0] == (1, 3)
     assert content(out) == content(tmp_path / "whole")
 
 

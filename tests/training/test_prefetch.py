@@ -34,7 +34,7 @@ def fast(data: Data, **settings: object) -> HeroFilter:
 
 
 def readers() -> list[str]:
-    return [t.name for t in threading.enumerate() if t.name.startswith("read-ahead")]
+    return [t.name for t in threading.enumerate() if t.name.startswith("prefetch")]
 
 
 @pytest.mark.parametrize("settings", [{}, {"label_tokens": True}, {"stem": False}])
@@ -62,7 +62,7 @@ def test_another_thread_reads_and_is_gone_afterwards(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(HeroFilter, "gather", watched)
     train(fast(data), data, BATCHES)
-    assert "read-ahead_0" in seen
+    assert "prefetch_0" in seen
     assert readers() == []
 
 
@@ -100,7 +100,7 @@ def test_an_error_of_the_thread_reaches_the_caller(monkeypatch: pytest.MonkeyPat
     gather = HeroFilter.gather
 
     def broken(self: HeroFilter, data: Data, nodes: Tensor) -> Batch:
-        if threading.current_thread().name.startswith("read-ahead") and 7 in nodes:
+        if threading.current_thread().name.startswith("prefetch") and 7 in nodes:
             raise OSError("the disk is gone")
         return gather(self, data, nodes)
 

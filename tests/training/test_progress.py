@@ -74,15 +74,15 @@ def test_everything_is_taken_up() -> None:
     with seeded(4):
         torch.rand(2)
         tensors = {key: value.clone() for key, value in source.tensors().items()}
-        numbers, drawn = source.numbers(), torch.rand(3)
+        scalars, drawn = source.scalars(), torch.rand(3)
     with seeded(5):
-        target.resume(tensors, numbers)
+        target.resume(tensors, scalars)
         assert torch.equal(torch.rand(3), drawn)
         torch.set_rng_state(tensors["random.torch"])
         again = target.tensors()
         assert again.keys() == tensors.keys()
         assert all(torch.equal(again[key], tensors[key]) for key in again)
-    assert target.numbers() == numbers
+    assert target.scalars() == scalars
     assert (target.epoch, target.step, target.loss) == (1, 2, 3.0)
     assert target.history == [Epoch(0, 1.5, 1.0, 0.5)]
     assert target.stopping.best == Score(0.5, 1.0)
@@ -92,8 +92,8 @@ def test_everything_is_taken_up() -> None:
 
 def test_what_is_taken_up_shares_no_memory() -> None:
     source, target = advanced(), progress()
-    tensors, numbers = source.tensors(), source.numbers()
-    target.resume(tensors, numbers)
+    tensors, scalars = source.tensors(), source.scalars()
+    target.resume(tensors, scalars)
     pointers = {value.data_ptr() for value in tensors.values() if value.numel()}
     kept = [*target.stopping.state.values(), *target.model.state_dict().values()]
     kept += [value for state in target.optimizers[0].state.values() for value in state.values()]
@@ -101,7 +101,7 @@ def test_what_is_taken_up_shares_no_memory() -> None:
     assert not pointers & {value.data_ptr() for value in kept}
 
 
-def wrong(tensors: dict[str, Tensor], numbers: dict[str, Any], how: str) -> None:
+def wrong(tensors: dict[str, Tensor], scalars: dict[str, Any], how: str) -> None:
     if how == "a weight is missing":
         del tensors["model.layer.weight"]
     elif how == "another shape":
@@ -115,9 +115,9 @@ def wrong(tensors: dict[str, Tensor], numbers: dict[str, Any], how: str) -> None
     elif how == "no generator":
         tensors["random.own"] = torch.zeros(3)
     elif how == "no history":
-        del numbers["history"]
+        del scalars["history"]
     else:
-        numbers["history"] = [{"epoch": 1}]
+        scalars["history"] = [{"epoch": 1}]
 
 
 @pytest.mark.parametrize(
@@ -135,12 +135,12 @@ def wrong(tensors: dict[str, Tensor], numbers: dict[str, Any], how: str) -> None
 )
 def test_what_does_not_fit_changes_nothing(how: str) -> None:
     source, target = advanced(), progress()
-    tensors, numbers = source.tensors(), source.numbers()
-    wrong(tensors, numbers, how)
+    tensors, scalars = source.tensors(), source.scalars()
+    wrong(tensors, scalars, how)
     before, state = copies(target.model), target.generator.get_state()
     with pytest.raises((KeyError, TypeError, ValueError)):
-        target.resume(tensors, numbers)
+        target.resume(tensors, scalars)
     assert all(torch.equal(before[key], value) for key, value in copies(target.model).items())
     assert torch.equal(target.generator.get_state(), state)
-    assert target.numbers() == progress().numbers()
+    assert target.scalars() == progress().scalars()
     assert not target.optimizers[0].state

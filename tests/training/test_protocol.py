@@ -1,5 +1,6 @@
 import json
 import math
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,12 +9,14 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
+from herofilter.callbacks import Event
 from herofilter.config import Config
 from herofilter.data import select_split
 from herofilter.errors import ConfigError, GraphError
 from herofilter.files import load_tensors
 from herofilter.training import default_workers, prepare, protocol, train_splits
 from herofilter.training.protocol import WORTH_A_PROCESS, spread, train_split
+from tests.events import epochs, steps, stop_in, told
 from tests.training.graphs import SMALL, graph
 
 
@@ -64,13 +67,28 @@ def test_one_dimensional_masks_are_one_split() -> None:
 
 
 def test_the_callback_hears_of_every_epoch() -> None:
-    heard = []
-    train_splits(
-        graph(), "mlp", SMALL, [2, 0], on_epoch=lambda split, epoch: heard.append((split, epoch))
-    )
-    assert [(split, epoch.epoch) for split, epoch in heard] == [
-        (split, epoch) for split in (2, 0) for epoch in range(6)
+    heard: list[Event] = []
+    summary = train_splits(graph(), "mlp", SMALL, [2, 0], callback=heard.append)
+    assert epochs(heard) == [(split, epoch) for split in (2, 0) for epoch in range(6)]
+    assert {event.total for event in heard if event.stage == "epoch"} == {6}
+    assert all(event.number("train_loss") > 0 for event in heard if event.stage == "epoch")
+    finished = [event for event in heard if event.stage == "split"]
+    assert [(event.done, event.total, event.name) for event in finished] == [
+        (1, 2, "split 2"),
+        (2, 2, "split 0"),
     ]
+    reached = [event.number("test_accuracy") for event in finished]
+    assert reached == summary["test_accuracy"]["values"]
+    assert pickle.loads(pickle.dumps(heard)) == heard
+
+
+def test_several_workers_report_splits_alone(tmp_path: Path) -> None:
+    heard: list[Event] = []
+    train_splits(graph(), "mlp", SMALL, [1], out=tmp_path)
+    train_splits(graph(), "mlp", SMALL, [0, 1, 2], out=tmp_path, callback=heard.append, workers=2)
+    assert {event.stage for event in heard} == {"split"}
+    assert steps(heard) == [(1, 3), (2, 3), (3, 3)]
+    assert heard[0].name == "split 1"
 
 
 def test_repeats_are_the_same_and_the_seed_matters() -> None:
@@ -86,11 +104,8 @@ def test_repeats_are_the_same_and_the_seed_matters() -> None:
 
 
 def test_ctrl_c_ends_the_run_with_what_there_is() -> None:
-    def stop(split: int, epoch: object) -> None:
-        if split == 1:
-            raise KeyboardInterrupt
-
-    summary = train_splits(graph(), "mlp", SMALL, [0, 1, 2], on_epoch=stop)
+    stop = stop_in(1, 0, KeyboardInterrupt())
+    summary = train_splits(graph(), "mlp", SMALL, [0, 1, 2], callback=stop)
     assert summary["interrupted"]
     assert summary["splits"] == [0, 1]
 
@@ -102,7 +117,7 @@ def without_times(value: Any) -> Any:
 
 
 def test_two_workers_give_the_same_bits_as_one(tmp_path: Path) -> None:
-    heard: list[int] = []
+    heard: list[Event] = []
     runs = [
         train_splits(
             graph(), "herofilter", SMALL, [0, 1, 2], "small", tmp_path / str(workers), None, workers
@@ -121,9 +136,9 @@ def test_two_workers_give_the_same_bits_as_one(tmp_path: Path) -> None:
     assert all(torch.equal(weights[key], others[key]) for key in weights)
     # nothing is left to do, and each split of the earlier go is told
     train_splits(
-        graph(), "herofilter", SMALL, [0, 2], "small", tmp_path / "2", None, 2, heard.append
+        graph(), "herofilter", SMALL, [0, 2], "small", tmp_path / "2", heard.append, workers=2
     )
-    assert heard == [0, 2]
+    assert told(heard) == [(1, 2, "split 0"), (2, 2, "split 2")]
 
 
 def pressed_after(count: int) -> Callable[..., Iterator[Any]]:
@@ -145,18 +160,19 @@ def test_ctrl_c_with_workers_keeps_finished_splits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = train_splits(graph(), "mlp", SMALL, [0, 1, 2])
-    heard: list[int] = []
+    heard: list[Event] = []
 
     def run(workers: int, splits: Sequence[int] = (0, 1, 2)) -> dict[str, Any]:
         heard.clear()
-        return train_splits(
-            graph(), "mlp", SMALL, splits, "graph", tmp_path, None, workers, heard.append
-        )
+        return train_splits(graph(), "mlp", SMALL, splits, "graph", tmp_path, heard.append, workers)
+
+    def finished() -> list[float | str | None]:
+        return [event.values["split"] for event in heard if event.stage == "split"]
 
     with monkeypatch.context() as patch:
         patch.setattr(protocol, "run_jobs", pressed_after(1))
         summary = run(2)
-        assert (summary["splits"], summary["interrupted"], heard) == ([2], True, [2])
+        assert (summary["splits"], summary["interrupted"], finished()) == ([2], True, [2])
         kept = json.loads((tmp_path / "metrics.json").read_text())
         assert list(kept) == ["splits"]
         assert list(kept["splits"]) == ["2"]
@@ -165,7 +181,7 @@ def test_ctrl_c_with_workers_keeps_finished_splits(
         with pytest.raises(KeyboardInterrupt):
             run(2, (0, 1))
     assert without_times(run(1)) == without_times(whole)
-    assert heard == [2, 0, 1]
+    assert finished() == [2, 0, 1]
 
 
 def test_ctrl_c_before_any_split_is_finished(

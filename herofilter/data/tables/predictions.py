@@ -1,6 +1,6 @@
 """Predictions out: one row per node, by the user's own ids."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import pyarrow.csv
 import pyarrow.parquet
 from torch import Tensor
 
+from herofilter.callbacks import Callback, notify
 from herofilter.errors import GraphError
 from herofilter.files import atomic_path
 
@@ -21,7 +22,7 @@ def write_predictions(
     ids: pa.Array,
     classes: Sequence[str | int | bool],
     probabilities: Tensor | Iterable[Tensor],
-    on_rows: Callable[[int, int], None] | None = None,
+    callback: Callback | None = None,
 ) -> None:
     """Write ``id, prediction`` and one probability per class, atomically.
 
@@ -33,7 +34,7 @@ def write_predictions(
         ids: ``[b]``.
         classes: what class 0, 1, … is called.
         probabilities: ``[b, C]``, or some rows after the other.
-        on_rows: called with the rows that are written and their number.
+        callback: takes events of stage ``rows``: rows that are written.
 
     Example:
         >>> import tempfile, torch
@@ -54,8 +55,7 @@ def write_predictions(
                     writer = _writer(scratch, path.suffix, ids, classes, table.schema)
                 writer.write_table(table)
                 done += len(part)
-                if on_rows is not None:
-                    on_rows(done, len(ids))
+                notify(callback, "rows", done, len(ids))
         finally:
             if writer is not None:
                 writer.close()

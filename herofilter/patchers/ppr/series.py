@@ -7,11 +7,11 @@ with the solution :math:`\mathbf{r}_v = (1-c) (\mathbf{I} - c\tilde{\mathbf{A}})
 """
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
 
+from herofilter.callbacks import Callback, notify
 from herofilter.errors import OutOfMemoryError
 from herofilter.patchers.ppr.ranking import rank
 
@@ -52,7 +52,7 @@ def series_top(
     c: float,
     tolerance: float,
     ego_first: bool,
-    progress: Callable[[int, int], None] | None = None,
+    callback: Callback | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return index [m, p] and score [m, p] of the best ``patch_size`` nodes for each of ``nodes``.
 
@@ -69,8 +69,7 @@ def series_top(
         for i, row in enumerate(_rows(transposed, block, c, tolerance), start):
             own = (index[i], score[i])
             rank(nodes[i], everyone, everyone, row, 1.0, ones, 1.0, everyone, ego_first, *own)
-        if progress is not None:
-            progress(start + block.size, nodes.size)
+        notify(callback, "rows", start + block.size, nodes.size)
     return index, score
 
 

@@ -1,4 +1,4 @@
-"""A file from which a training that was killed goes on, to the same result bit for bit."""
+"""A file from which a training that was killed continues, to the same result bit for bit."""
 
 import json
 import time
@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 from herofilter.errors import RunError
 from herofilter.files import DamagedFileError, load_tensors, save_tensors
 from herofilter.training.artifacts.fingerprint import fingerprint
+from herofilter.training.artifacts.result_store import differing
 from herofilter.training.progress import Progress
 
 EVERY = 30.0
@@ -26,17 +27,17 @@ class CheckpointWarning(UserWarning):
 
 
 class Checkpoint:
-    """Where a training notes how far it is, and finds it again.
+    """Saves the state of a training every so often, and restores it.
 
-    A file that belongs to another training is refused; one that is damaged is told of in a
+    A file that belongs to another training is refused; one that is damaged gives a
     warning, and training begins anew. Nothing in it is pickled.
 
     Args:
         path: the file.
-        owner: what the training is: graph, model, configuration, split. Its graph is looked at
-            besides.
-        every: seconds between two writings at least; 0 writes after each step.
-        announce: called before the first writing.
+        owner: what the training is: graph, model, configuration, split. The content of its
+            graph is compared as well.
+        every: seconds between two writes at least; 0 writes after each step.
+        announce: called before the first write.
     """
 
     def __init__(
@@ -49,10 +50,10 @@ class Checkpoint:
         self.path, self.owner = path, dict(owner)
         self.every, self.announce = every, announce
         self.earlier = 0.0
-        """Seconds of training that earlier goes have taken."""
+        """Seconds of training before it was last stopped."""
 
     def start(self, progress: Progress, data: Data) -> None:
-        """Take up what the file says, if there is one; later writings are of ``progress``."""
+        """Restore ``progress`` from the file, if there is one; later writes save its state."""
         self._progress, self._data = progress, data
         self._data_hash = ""
         self.earlier = 0.0
@@ -62,7 +63,7 @@ class Checkpoint:
         self._due = time.perf_counter() + self.every
 
     def offer(self) -> None:
-        """Write the file if the last writing is long enough ago."""
+        """Write the file if the last write is long enough ago."""
         now = time.perf_counter()
         if now < self._due:
             return
@@ -82,11 +83,11 @@ class Checkpoint:
         if self.announce is not None:
             self.announce()
             self.announce = None
-        numbers = {**self._progress.numbers(), "seconds": self.earlier + now - self._started}
+        scalars = {**self._progress.scalars(), "seconds": self.earlier + now - self._started}
         metadata = {
             "format": _FORMAT,
-            "owner": json.dumps(self._whole_owner()),
-            "numbers": json.dumps(numbers),
+            "owner": json.dumps(self._complete_owner()),
+            "numbers": json.dumps(scalars),
         }
         save_tensors(self.path, self._progress.tensors(), metadata)
 
@@ -97,9 +98,9 @@ class Checkpoint:
                 raise ValueError("it was written by another version")
             owner = json.loads(metadata["owner"])
             self._check_owner(owner)
-            numbers = json.loads(metadata["numbers"])
-            seconds = float(numbers["seconds"])
-            self._progress.resume(tensors, numbers)
+            scalars = json.loads(metadata["numbers"])
+            seconds = float(scalars["seconds"])
+            self._progress.resume(tensors, scalars)
         except (DamagedFileError, KeyError, TypeError, ValueError) as error:
             why = "it is damaged" if isinstance(error, DamagedFileError) else _sentence(error)
             warnings.warn(
@@ -111,16 +112,15 @@ class Checkpoint:
         self.earlier = seconds
 
     def _check_owner(self, found: Mapping[str, Any]) -> None:
-        own = json.loads(json.dumps(self._whole_owner()))
-        other = [key for key in {**own, **found} if own.get(key) != found.get(key)]
+        other = differing(self._complete_owner(), found)
         if other:
             raise RunError(
                 f"{self.path} must belong to this training to be continued (got another "
                 f"{', another '.join(other)}); give another --out, or delete it to begin anew"
             )
 
-    def _whole_owner(self) -> dict[str, Any]:
-        # at the first writing, so that short trainings don't pay for it
+    def _complete_owner(self) -> dict[str, Any]:
+        # at the first write, so that short trainings don't pay for it
         self._data_hash = self._data_hash or fingerprint(self._data)
         return {**self.owner, "content of the graph": self._data_hash}
 

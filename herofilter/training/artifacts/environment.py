@@ -1,6 +1,7 @@
-"""What a run stood on: versions and machine, saved beside every result."""
+"""Versions and machine of a run, saved beside every result."""
 
 import platform
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 
 import psutil
@@ -18,6 +19,15 @@ def environment() -> dict[str, object]:
         "cores": psutil.cpu_count(),
         "threads": torch.get_num_threads(),
         "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
+    }
+
+
+@lru_cache(maxsize=1)
+def package_versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that decide what a training gives."""
+    return {
+        "python": platform.python_version(),
+        **{name: _version(name) for name in ("herofilter", "torch", "torch_geometric", "numba")},
     }
 
 

@@ -16,7 +16,7 @@ BLOCK = 8192
 def fingerprint(data: Data) -> str:
     """Return a hash of all that a graph holds: edges, features, labels, masks, remarks.
 
-    Arrays of more than ``BLOCKS`` · ``BLOCK`` numbers are read in so many blocks at even
+    Arrays of more than ``BLOCKS`` · ``BLOCK`` values are read in so many blocks at even
     distances, so that features which are larger than the memory cost no more than others.
 
     Example:
@@ -55,6 +55,6 @@ def _sample(value: Tensor) -> Tensor:
     if flat.numel() > BLOCKS * BLOCK:
         # the first block and the last one are among them
         last = flat.numel() - BLOCK
-        starts = [last * number // (BLOCKS - 1) for number in range(BLOCKS)]
+        starts = [last * block // (BLOCKS - 1) for block in range(BLOCKS)]
         flat = torch.cat([flat[start : start + BLOCK] for start in starts])
     return flat.contiguous().view(torch.uint8)

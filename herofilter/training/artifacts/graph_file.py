@@ -20,12 +20,12 @@ GRAPH, IDS = "graph.npz", "ids.parquet"
 _KEPT = ("edge_index", "edge_weight", "y", *MASKS)
 
 
-def write_graph_file(folder: Path, own: TableGraph) -> None:
+def write_graph_file(folder: Path, graph: TableGraph) -> None:
     """Write a graph and its ids into a folder."""
-    data = own.data
+    data = graph.data
     tensors = {name: data.get(name) for name in _KEPT}
     if isinstance(data.x, DiskFeatures):
-        # copied from file to file, never held as a whole
+        # copied from file to file, never held completely in memory
         tensors |= dict(zip(SPARSE if data.x.sparse else DENSE, data.x.parts, strict=True))
     elif data.x is not None and data.x.layout == torch.sparse_csr:
         tensors |= {
@@ -40,10 +40,10 @@ def write_graph_file(folder: Path, own: TableGraph) -> None:
         np.savez(
             stream,
             shape=np.array([int(data.num_nodes or 0), int(data.num_features)]),
-            notes=np.array(own.notes, dtype=np.str_),
+            notes=np.array(graph.notes, dtype=np.str_),
             **arrays,
         )
-    pyarrow.parquet.write_table(pa.table({"id": own.ids}), folder / IDS)
+    pyarrow.parquet.write_table(pa.table({"id": graph.ids}), folder / IDS)
 
 
 def read_graph_file(

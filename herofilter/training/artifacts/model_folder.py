@@ -1,4 +1,4 @@
-"""A trained model that can be put away, taken out again and asked about other graphs."""
+"""A trained model that can be saved, loaded and used on other graphs."""
 
 import copy
 import json
@@ -12,7 +12,7 @@ import yaml
 from torch import Tensor
 from torch_geometric.data import Data
 
-from herofilter.config import Config
+from herofilter.config import Config, without_retired
 from herofilter.data.checks import MASKS
 from herofilter.data.tables.encoder import FeatureEncoder
 from herofilter.data.tables.read_graph import TableGraph
@@ -41,7 +41,7 @@ class SavedModel:
 
     Args:
         model: a registered model.
-        config: its settings, resolved for the graph it was trained on.
+        config: its settings.
         in_channels: width of the features.
         classes: what class 0, 1, … is called.
         state: its weights, from :func:`~herofilter.training.artifacts.weights.weights_of`.
@@ -50,6 +50,8 @@ class SavedModel:
         history: one entry per epoch.
         metrics: what was measured, ready for JSON.
         graph: the graph it was trained on, with the labels and masks of training.
+        resolved: whether ``config`` was resolved for that graph
+            (:func:`~herofilter.nn.build.resolve`) and holds literally for any other.
 
     Example:
         >>> import tempfile
@@ -75,6 +77,7 @@ class SavedModel:
     history: list[dict[str, Any]] = field(default_factory=list)
     metrics: dict[str, Any] = field(default_factory=dict)
     graph: TableGraph | None = None
+    resolved: bool = False
 
     def prepare(self, data: Data) -> Data:
         """Check a graph and return it in the form that the model's network reads."""
@@ -98,10 +101,10 @@ class SavedModel:
         Hand the network what :meth:`prepare` makes of the graph.
         """
         prepared = self.prepare(data)
-        # building draws weights, which must not move the caller's random state
+        # building initialises weights, which must not change the caller's random state
         with seeded(0):
-            if self.config.patcher.patcher == "fast" and self.config.patcher.resolved:
-                network = build_herofilter(prepared, self.config, nodes)
+            if self.resolved:
+                network = build_herofilter(prepared, self.config, nodes, literal=True)
             else:
                 network = find_model(self.model).build(prepared, self.config)
         network.feature_scaling = self.config.train.feature_scaling
@@ -151,7 +154,7 @@ class SavedModel:
             yield torch.softmax(logits.double() / self.temperature, dim=1)
 
     def save(self, folder: str | Path) -> None:
-        """Write the model into a folder, as a whole or not at all; no file is a pickle.
+        """Write the model into a folder, completely or not at all; no file is a pickle.
 
         A model that is already there is replaced, any other content refused.
         """
@@ -160,6 +163,7 @@ class SavedModel:
             "model": self.model,
             "in_channels": self.in_channels,
             "temperature": self.temperature,
+            "resolved": self.resolved,
         }
         with sealed_folder(folder, about) as scratch:
             write_text(scratch / CONFIG, yaml.safe_dump(self.config.to_dict(), sort_keys=False))
@@ -188,7 +192,7 @@ class SavedModel:
             settings = yaml.safe_load((folder / CONFIG).read_text(encoding="utf-8"))
             return cls(
                 model=find_model(seal["model"]).name,
-                config=Config.from_dict(settings),
+                config=Config.from_dict(without_retired(settings)),
                 in_channels=int(seal["in_channels"]),
                 classes=classes,
                 state=load_tensors(folder / WEIGHTS)[0],
@@ -197,6 +201,7 @@ class SavedModel:
                 history=_json(folder / HISTORY),
                 metrics=_json(folder / METRICS),
                 graph=graph,
+                resolved=_is_resolved(seal, settings),
             )
         except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError) as error:
             reason = str(error) if isinstance(error, HeroFilterError) else type(error).__name__
@@ -207,7 +212,7 @@ class SavedModel:
 
     def _check_features(self, data: Data) -> None:
         n, has_none = int(data.num_nodes or 0), data.x is None or data.get("featureless", False)
-        patch = self.config.patcher.patch_size if self.config.patcher.resolved else 1
+        patch = self.config.patcher.patch_size if self.resolved else 1
         if n < max(2, patch):
             raise GraphError(
                 f"the graph must have at least {max(2, patch)} nodes to fill a patch (got {n}); "
@@ -232,6 +237,11 @@ class SavedModel:
                 f"x must have {self.in_channels} features per node, as in training "
                 f"(got {data.x.size(1)}); give the same features in the same order"
             )
+
+
+def _is_resolved(seal: dict[str, Any], settings: dict[str, dict[str, Any]]) -> bool:
+    # earlier versions had it among the settings
+    return bool(seal.get("resolved", settings.get("patcher", {}).get("resolved", False)))
 
 
 def _json(path: Path) -> Any:

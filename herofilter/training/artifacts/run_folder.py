@@ -13,11 +13,12 @@ from herofilter.errors import RunError
 from herofilter.files import load_tensors, save_tensors, write_json, write_text
 from herofilter.training.artifacts.checkpoint import EVERY, Checkpoint
 from herofilter.training.artifacts.environment import environment
+from herofilter.training.artifacts.result_store import DocumentStore, Record, differing
 
 _FILES = r"config\.yaml|environment\.json|metrics\.json|history\.json|\S+\.safetensors"
-# what a writing that was killed leaves behind, see atomic_path
+# the scratch files of a write that was killed, see atomic_path
 _SCRATCH = re.compile(rf"\.({_FILES})\.[a-z0-9_]{{8}}")
-# the same of safetensors, which may as well be somebody else's where there is no run
+# those of safetensors, which may belong to another program where there is no run
 _SCRATCH_OF_TENSORS = re.compile(r"\.tmp[A-Za-z0-9]{6}")
 
 
@@ -37,7 +38,7 @@ class RunFolder:
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
         self.path = path
         self.header = header
-        self.splits: dict[str, dict[str, Any]] = {}
+        self.store = DocumentStore(path / "metrics.json")
         self.history: dict[str, Any] = {}
         self.weights: dict[str, Tensor] = {}
         _remove_scratch(path)
@@ -49,6 +50,11 @@ class RunFolder:
                 "give another --out"
             )
 
+    @property
+    def records(self) -> dict[str, Record]:
+        """The metrics of the finished splits."""
+        return self.store.records
+
     def add(
         self,
         split: str,
@@ -58,17 +64,16 @@ class RunFolder:
     ) -> None:
         """Write one finished split, and before the first one what the run is."""
         write_header(self.path, self.header)
-        self.splits[split] = metrics
         self.history[split] = history
         self.weights.update({f"split-{split}.{key}": value for key, value in state.items()})
         save_tensors(self.path / "weights.safetensors", self.weights)
         write_json(self.path / "history.json", self.history)
         # last: a split counts as finished once its metrics are there
-        write_json(self.path / "metrics.json", {"splits": self.splits})
+        self.store.add(split, metrics)
         self._checkpoint_path(split).unlink(missing_ok=True)
 
     def checkpoint(self, split: str, every: float = EVERY) -> Checkpoint:
-        """Return where the training of a split notes how far it is, every so many seconds."""
+        """Return the checkpoint of a split, written every so many seconds."""
         return Checkpoint(
             self._checkpoint_path(split),
             {**self.header, "split": split},
@@ -78,21 +83,22 @@ class RunFolder:
 
     def finish(self, summary: dict[str, Any]) -> None:
         """Write the summary over all splits beside them."""
-        write_json(self.path / "metrics.json", {**summary, "splits": self.splits})
+        self.store.before = summary
+        self.store.write()
 
     def _open(self, header: dict[str, Any]) -> None:
         try:
             known = yaml.safe_load((self.path / "config.yaml").read_text(encoding="utf-8"))
-            if known != header:
+            if differing(header, known):
                 raise RunError(
                     f"{self.path} must hold the same run to be continued, but its configuration "
                     "differs; give another --out"
                 )
-            if (self.path / "metrics.json").exists():
-                self.splits = json.loads((self.path / "metrics.json").read_text())["splits"]
+            if self.store.path.exists():
+                self.store.read()
                 self.history = json.loads((self.path / "history.json").read_text())
                 self.weights, _ = load_tensors(self.path / "weights.safetensors")
-            for split in self.splits:
+            for split in self.records:
                 # killed after the split was written
                 self._checkpoint_path(split).unlink(missing_ok=True)
         except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError) as error:
@@ -107,7 +113,7 @@ class RunFolder:
 
 
 def write_header(path: Path, header: dict[str, Any]) -> None:
-    """Write what the run in a folder is and what it stands on, unless that is there."""
+    """Write configuration and environment of a run into its folder, unless they are there."""
     if not (path / "config.yaml").exists():
         write_text(path / "config.yaml", yaml.safe_dump(header, sort_keys=False))
     if not (path / "environment.json").exists():

@@ -1,4 +1,4 @@
-"""A folder written as a whole or not at all, with the checksum of every file in it."""
+"""A folder written completely or not at all, with the checksum of every file in it."""
 
 import hashlib
 import json

@@ -11,7 +11,7 @@ from herofilter.patchers import SpectralPatcher
 from herofilter.spectral.filters import AdaptiveFilter
 from herofilter.spectral.filters.interpolation import interpolate_weights
 
-# made anew for each graph: which nodes are in a patch, and which labels may be read
+# made for each graph: which nodes are in a patch, and which labels may be read
 OF_THE_GRAPH = ("patcher.index", "labels.known")
 EIGENVALUES = "patcher.eigenvalues"
 _SAME = 1e-5
@@ -20,7 +20,7 @@ _SAME = 1e-5
 def weights_of(model: NodeClassifier) -> dict[str, Tensor]:
     """Return copies of the weights, without what belongs to the graph.
 
-    A learned filter has its weights at the graph's own eigenvalues, which are therefore kept
+    A learned filter has its weights at the graph's eigenvalues, which are therefore kept
     beside them.
 
     Example:
@@ -52,12 +52,12 @@ def load_weights(model: NodeClassifier, weights: Mapping[str, Tensor]) -> None:
             name = f"patcher.weights.{number}"
             if isinstance(kind, AdaptiveFilter):
                 state[name] = _moved(state[name], before, patcher.eigenvalues, start.detach())
-    own = model.state_dict()
-    state |= {name: own[name] for name in OF_THE_GRAPH if name in own}
+    built = model.state_dict()
+    state |= {name: built[name] for name in OF_THE_GRAPH if name in built}
     wrong = sorted(
         name
-        for name in own.keys() | state.keys()
-        if name not in own or name not in state or own[name].shape != state[name].shape
+        for name in built.keys() | state.keys()
+        if name not in built or name not in state or built[name].shape != state[name].shape
     )
     if wrong:
         raise GraphError(

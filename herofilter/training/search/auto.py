@@ -1,32 +1,21 @@
 """One model for a graph that nobody has seen: a portfolio, picked by validation."""
 
 import dataclasses
-import time
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
 from torch_geometric.data import Data
 
+from herofilter.callbacks import Callback
 from herofilter.config import Config
 from herofilter.data import check_graph, select_split
-from herofilter.errors import ConfigError, HeroFilterError
+from herofilter.errors import ConfigError
 from herofilter.nn import find_model
 from herofilter.training.artifacts.run_folder import RunFolder
-from herofilter.training.loop import Epoch, TrainResult, predict_logits
-from herofilter.training.metrics import Score, full_score, score
-from herofilter.training.prepare import prepare
-from herofilter.training.protocol import OnEpoch, split_metrics, spread, train_split
-from herofilter.training.search.ensemble import probabilities, rank, score_mean, select_ensemble
+from herofilter.training.protocol import notify_split, spread
 from herofilter.training.search.portfolio import Member, portfolio
-
-SHORT_RUNS_ABOVE = 20_000
-FINALISTS = 2
-
-OnMember = Callable[[int, Member, Score | None], None]
+from herofilter.training.search.portfolio_run import PortfolioRun
 
 
 def train_auto(
@@ -35,8 +24,7 @@ def train_auto(
     splits: Sequence[int] = (0,),
     graph: str = "graph",
     out: str | Path | None = None,
-    on_epoch: OnEpoch | None = None,
-    on_member: OnMember | None = None,
+    callback: Callback | None = None,
     ensemble: bool = False,
     members: Sequence[Member] | None = None,
 ) -> dict[str, Any]:
@@ -45,7 +33,7 @@ def train_auto(
     The pick is the member with the highest validation accuracy; ties go to the lower validation
     loss, then to the earlier member. Test labels are read once per split, for the model that
     was picked (and once more for the ensemble, if there is one). Since the validation part has
-    chosen among several members, its own accuracy flatters the pick; the test accuracy doesn't.
+    chosen among several members, its accuracy flatters the pick; the test accuracy doesn't.
 
     Beyond 20 000 nodes every member first gets a short run of a tenth of the epochs (at least
     ten); then the best two are trained anew in full, and the pick is among them. A member that
@@ -58,9 +46,9 @@ def train_auto(
         splits: which columns of the masks.
         graph: the graph's name, for the record.
         out: a run folder to write, or to continue; it holds the picked member's weights.
-        on_epoch: called with the split and the epoch, for every member.
-        on_member: called after each run of a member with the split, the member, and its
-            validation score (None when it is skipped).
+        callback: takes events of stage ``epoch`` for every member, of stage ``member`` after each
+            run of a member (``val_accuracy`` is None when it is skipped) and of stage ``split``;
+            the value ``split`` is the number of the split.
         ensemble: also average the members that
             :func:`~herofilter.training.search.ensemble.select_ensemble` takes.
         members: what to train; by default :func:`~herofilter.training.search.portfolio.portfolio`.
@@ -95,18 +83,21 @@ def train_auto(
     if out is not None:
         described = [_describe(member) for member in members]
         folder = RunFolder(Path(out), {**header, "ensemble": ensemble, "members": described})
-    finished: dict[str, dict[str, Any]] = dict(folder.splits) if folder is not None else {}
+    finished: dict[str, dict[str, Any]] = dict(folder.records) if folder is not None else {}
     interrupted = False
+    kept = [split for split in splits if str(split) in finished]
+    for done, split in enumerate(kept, 1):
+        notify_split(callback, split, finished[str(split)], done, len(splits))
     try:
-        for split in splits:
-            if str(split) in finished:
-                continue
-            contest = PortfolioRun(data, split, on_epoch, on_member)
-            contest.run(members)
-            finished[str(split)] = contest.metrics(ensemble)
+        missing = [split for split in dict.fromkeys(splits) if str(split) not in finished]
+        for done, split in enumerate(missing, len(kept) + 1):
+            run = PortfolioRun(data, split, callback)
+            run.run(members)
+            metrics = finished[str(split)] = run.metrics(ensemble)
             if folder is not None:
-                history = [dataclasses.asdict(epoch) for epoch in contest.best.result.history]
-                folder.add(str(split), finished[str(split)], history, contest.best.state)
+                history = [dataclasses.asdict(epoch) for epoch in run.best.result.history]
+                folder.add(str(split), metrics, history, run.best.state)
+            notify_split(callback, split, metrics, done, len(splits))
     except KeyboardInterrupt:
         if not any(str(split) in finished for split in splits):
             raise
@@ -116,147 +107,6 @@ def train_auto(
     if folder is not None and not interrupted:
         folder.finish({key: value for key, value in summary.items() if key != "splits"})
     return summary
-
-
-@dataclass(frozen=True)
-class _Trial:
-    """What one run of a member gave, without a look at test labels."""
-
-    member: Member
-    place: int
-    result: TrainResult
-    val_logits: Tensor
-    test_logits: Tensor
-    state: dict[str, Tensor]
-    seconds: float
-
-    def rank(self) -> tuple[float, float, int]:
-        return (*rank(self.result.val), -self.place)
-
-
-class PortfolioRun:
-    """The members of a portfolio on one split of a graph.
-
-    Only the leader's weights are held; of the others the logits remain.
-    """
-
-    def __init__(
-        self, data: Data, split: int, on_epoch: OnEpoch | None, on_member: OnMember | None
-    ) -> None:
-        self.data, self.split = data, split
-        self.on_epoch, self.on_member = on_epoch, on_member
-        chosen = select_split(data, split)
-        self.y = data.y.long()
-        self.val_nodes = chosen.val_mask.nonzero().view(-1)
-        self.test_nodes = chosen.test_mask.nonzero().view(-1)
-        self.short: list[_Trial] = []
-        self.trials: list[_Trial] = []
-        self.skipped: dict[str, str] = {}
-        self.started = time.perf_counter()
-
-    @property
-    def best(self) -> _Trial:
-        return max(self.trials, key=_Trial.rank)
-
-    def run(self, members: Sequence[Member]) -> None:
-        """Train all members, or on a large graph the best two after a short run of all."""
-        order, wanted = list(enumerate(members)), len(members)
-        if int(self.data.num_nodes or 0) > SHORT_RUNS_ABOVE and wanted > FINALISTS:
-            for place, member in order:
-                self._attempt(place, member, self.short, _short_run(member.config))
-            ranked = sorted(self.short, key=_Trial.rank, reverse=True)
-            order, wanted = [(trial.place, trial.member) for trial in ranked], FINALISTS
-        for place, member in order:
-            # a finalist that fails makes room for the next one
-            if len(self.trials) < wanted:
-                self._attempt(place, member, self.trials, member.config)
-        if not self.trials:
-            raise self.failure
-
-    def metrics(self, ensemble: bool) -> dict[str, Any]:
-        """Read the test labels for the pick and return the split's numbers, ready for JSON."""
-        best = self.best
-        y = self.y[self.test_nodes]
-        result = dataclasses.replace(
-            best.result, test=score(best.test_logits, y), report=full_score(best.test_logits, y)
-        )
-        entries = {trial.member.name: _entry(trial, short=True) for trial in self.short}
-        for trial in self.trials:
-            before = entries.get(trial.member.name, {"seconds": 0.0})["seconds"]
-            entries[trial.member.name] = _entry(trial, short=False, before=before)
-        metrics = {
-            **split_metrics(result, time.perf_counter() - self.started),
-            "picked": best.member.name,
-            "members": entries,
-            "skipped": self.skipped,
-        }
-        return {**metrics, "ensemble": self._ensemble()} if ensemble else metrics
-
-    def _attempt(self, place: int, member: Member, trials: list[_Trial], config: Config) -> None:
-        try:
-            trial = self._train(place, member, config)
-        except HeroFilterError as error:
-            # its traceback would hold on to the graph and the network
-            self.skipped[member.name], self.failure = str(error), error.with_traceback(None)
-            val = None
-        else:
-            trials.append(trial)
-            for other in self.trials + self.short:
-                if trials is self.short or other is not self.best:
-                    other.state.clear()
-            val = trial.result.val
-        if self.on_member is not None:
-            self.on_member(self.split, member, val)
-
-    def _train(self, place: int, member: Member, config: Config) -> _Trial:
-        started = time.perf_counter()
-        prepared = prepare(self.data, config, member.model)
-        network, result = train_split(
-            prepared, member.model, config, self.split, self._report, score_test=False
-        )
-        if result.interrupted:
-            raise KeyboardInterrupt
-        return _Trial(
-            member,
-            place,
-            result,
-            predict_logits(network, prepared, self.val_nodes),
-            predict_logits(network, prepared, self.test_nodes),
-            dict(network.state_dict()),
-            time.perf_counter() - started,
-        )
-
-    def _report(self, epoch: Epoch) -> None:
-        if self.on_epoch is not None:
-            self.on_epoch(self.split, epoch)
-
-    def _ensemble(self) -> dict[str, Any]:
-        trials = sorted(self.trials, key=lambda trial: trial.place)
-        val = [probabilities(trial.val_logits) for trial in trials]
-        chosen = select_ensemble(val, self.y[self.val_nodes])
-        test = [probabilities(trials[number].test_logits) for number in chosen]
-        own = score_mean([val[number] for number in chosen], self.y[self.val_nodes])
-        final = score_mean(test, self.y[self.test_nodes])
-        return {
-            "test_accuracy": final.accuracy,
-            "val_accuracy": own.accuracy,
-            "members": dict(Counter(trials[number].member.name for number in chosen)),
-        }
-
-
-def _short_run(config: Config) -> Config:
-    epochs = config.train.epochs
-    return config.replace(epochs=min(epochs, max(10, epochs // 10)))
-
-
-def _entry(trial: _Trial, *, short: bool, before: float = 0.0) -> dict[str, Any]:
-    return {
-        "val_accuracy": trial.result.val.accuracy,
-        "val_loss": trial.result.val.loss,
-        "epochs": len(trial.result.history),
-        "short": short,
-        "seconds": before + trial.seconds,
-    }
 
 
 def _describe(member: Member) -> dict[str, Any]:

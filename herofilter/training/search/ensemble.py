@@ -21,7 +21,7 @@ def select_ensemble(candidates: Sequence[Tensor], y: Tensor) -> list[int]:
         y: their labels ``[b]``.
 
     Returns:
-        The numbers of the chosen candidates in the order of choice, with repeats.
+        The indices of the chosen candidates in the order of choice, with repeats.
 
     Example:
         >>> sure, wrong = torch.tensor([[0.9, 0.1]]), torch.tensor([[0.2, 0.8]])
@@ -31,7 +31,7 @@ def select_ensemble(candidates: Sequence[Tensor], y: Tensor) -> list[int]:
     chosen: list[int] = []
     best = (float("-inf"), float("-inf"))
     while len(chosen) < MOST_PICKS:
-        so_far = [candidates[number] for number in chosen]
+        so_far = [candidates[index] for index in chosen]
         ranks = [rank(score_mean([*so_far, more], y)) for more in candidates]
         # the first of equals
         winner = ranks.index(max(ranks))

@@ -1,14 +1,14 @@
-"""A model for a graph of one's own: a search under a time budget, with two baselines beside it."""
+"""A model for the user's graph: a search under a time budget, with two baselines beside it."""
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from torch import Tensor
 from torch_geometric.data import Data
 
+from herofilter.callbacks import Callback, Event
 from herofilter.config import Config
 from herofilter.data import TableGraph, check_graph, num_splits, random_splits
 from herofilter.errors import ConfigError, GraphError, RunError, check_choice
@@ -16,11 +16,11 @@ from herofilter.nn import NodeClassifier
 from herofilter.nn.build import resolve
 from herofilter.training.artifacts.model_folder import SavedModel, weights_of
 from herofilter.training.calibration import fit_temperature
-from herofilter.training.loop import Epoch, TrainResult, predict_logits
+from herofilter.training.loop import TrainResult, predict_logits
 from herofilter.training.metrics import full_score
 from herofilter.training.prepare import prepare
 from herofilter.training.protocol import train_split
-from herofilter.training.search.session import OnTrial, Search, TuneProgress
+from herofilter.training.search.session import Search
 from herofilter.training.search.space import PATCHED, changed_settings, make_space
 from herofilter.training.search.study import memory_study
 
@@ -62,19 +62,16 @@ class Fitted:
     """The model to keep, what it was compared with, and what there is to say of it."""
 
     saved: SavedModel
-    contenders: dict[str, Candidate]
+    candidates: dict[str, Candidate]
     said: tuple[str, ...]
 
 
-OnModel = Callable[[str, TuneProgress], None]
-
-
 def fit_graph(
-    own: TableGraph,
+    graph: TableGraph,
     budget: float = 300.0,
     settings: tuple[str, ...] = (),
     seed: int = 0,
-    on_trial: OnModel | None = None,
+    callback: Callback | None = None,
     trials: int | None = None,
     model: str = "auto",
 ) -> Fitted:
@@ -87,11 +84,11 @@ def fit_graph(
     each class.
 
     Args:
-        own: the graph, with labels.
+        graph: the user's graph, with labels.
         budget: seconds.
         settings: ``key=value`` settings that aren't searched.
         seed: of splits, searches and trainings.
-        on_trial: called after every trial with the model's name.
+        callback: takes an event of stage ``trial`` after every trial, named after the model.
         trials: settings to try at most for each model; with 1, the recommended ones. As long as
             the time suffices for them, the result doesn't depend on the speed of the machine.
         model: which of the three to keep; ``auto`` is the one that validation prefers.
@@ -101,35 +98,36 @@ def fit_graph(
         raise ConfigError(f"budget must be above 0 seconds (got {budget:g})")
     if trials is not None and trials < 1:
         raise ConfigError(f"trials must be at least 1 (got {trials})")
-    data = _with_split(own.data, seed)
-    contenders = {
+    data = _with_split(graph.data, seed)
+    candidates = {
         name: _CandidateSearch(
-            data, name, share * budget, min(most, trials or most), seed, settings, on_trial
+            data, name, share * budget, min(most, trials or most), seed, settings, callback
         ).run()
         for name, (share, most) in SHARES.items()
     }
     # the first of equals counts, and that is HeroFilter
-    kept = max(reversed(contenders.values()), key=lambda entry: entry.val["accuracy"])
-    kept = contenders.get(model, kept)
+    kept = max(reversed(candidates.values()), key=lambda entry: entry.val["accuracy"])
+    kept = candidates.get(model, kept)
     sizes = {part: int(data[f"{part}_mask"].sum()) for part in ("train", "val", "test")}
     metrics = {
         "kept": kept.model,
         "nodes": sizes,
-        "models": {name: _numbers(entry) for name, entry in contenders.items()},
+        "models": {name: _metrics(entry) for name, entry in candidates.items()},
     }
     saved = SavedModel(
         model=kept.model,
         config=kept.config,
         in_channels=int(data.num_features),
-        classes=tuple(own.classes),
+        classes=tuple(graph.classes),
         state=weights_of(kept.network),
         temperature=kept.temperature,
-        encoder=own.encoder,
+        encoder=graph.encoder,
         history=[asdict(epoch) for epoch in kept.result.history],
         metrics=metrics,
-        graph=TableGraph(data, own.ids, own.classes, own.encoder, own.notes),
+        graph=TableGraph(data, graph.ids, graph.classes, graph.encoder, graph.notes),
+        resolved=kept.model in PATCHED,
     )
-    return Fitted(saved, contenders, _sentences(contenders, kept, sizes["val"]))
+    return Fitted(saved, candidates, _sentences(candidates, kept, sizes["val"]))
 
 
 class _CandidateSearch:
@@ -143,13 +141,10 @@ class _CandidateSearch:
         trials: int,
         seed: int,
         settings: tuple[str, ...],
-        on_trial: OnModel | None,
+        callback: Callback | None,
     ) -> None:
         self.data, self.model, self.budget, self.seed = data, model, budget, seed
-        self.trials = trials
-        self.on_trial: OnTrial | None = None
-        if on_trial is not None:
-            self.on_trial = lambda progress: on_trial(model, progress)
+        self.trials, self.callback = trials, callback
         fixed = [*settings, *_fixed(data, settings)]
         self.space = make_space("wide", model, data, fixed)
         self.started = time.perf_counter()
@@ -189,7 +184,7 @@ class _CandidateSearch:
                 self.seed,
                 self.budget,
                 self.trials,
-                self.on_trial,
+                self.callback,
             )
             try:
                 search.run()
@@ -199,9 +194,9 @@ class _CandidateSearch:
             tried = len(study.get_trials(deepcopy=False))
         return self.space.config(best["settings"]).replace(seed=self.seed), tried
 
-    def _stop_in_time(self, epoch: Epoch) -> None:
-        # a first model is worth waiting for, but not for ever
-        if epoch.epoch and time.perf_counter() - self.started > 2 * self.budget:
+    def _stop_in_time(self, event: Event) -> None:
+        # one epoch is worth waiting for, so that there is a model
+        if event.done > 1 and time.perf_counter() - self.started > 2 * self.budget:
             raise KeyboardInterrupt
 
     def _logits(self, network: NodeClassifier, data: Data, part: str) -> tuple[Tensor, Tensor]:
@@ -234,7 +229,7 @@ def _fixed(data: Data, settings: tuple[str, ...]) -> list[str]:
     return [f"{key}={value}" for key, value in fixed.items() if key not in given]
 
 
-def _numbers(entry: Candidate) -> dict[str, Any]:
+def _metrics(entry: Candidate) -> dict[str, Any]:
     return {
         "settings": changed_settings(entry.config),
         "validation": entry.val,
@@ -248,23 +243,21 @@ def _numbers(entry: Candidate) -> dict[str, Any]:
 
 def _settings(entry: Candidate) -> str:
     changed = changed_settings(entry.config)
-    # set by the library, not by the search
-    changed.pop("resolved", None)
     return " ".join(f"{key}={value}" for key, value in changed.items()) or "the recommended ones"
 
 
-def _sentences(contenders: dict[str, Candidate], kept: Candidate, num_val: int) -> tuple[str, ...]:
-    shown = {name: 100 * entry.val["accuracy"] for name, entry in contenders.items()}
+def _sentences(candidates: dict[str, Candidate], kept: Candidate, num_val: int) -> tuple[str, ...]:
+    shown = {name: 100 * entry.val["accuracy"] for name, entry in candidates.items()}
     others = " and ".join(
-        f"{shown[name]:.1f} % for {TITLES[name]}" for name in contenders if name != kept.model
+        f"{shown[name]:.1f} % for {TITLES[name]}" for name in candidates if name != kept.model
     )
     said = [
         f"kept {TITLES[kept.model]}: validation accuracy {shown[kept.model]:.1f} %, "
         f"against {others}",
         f"its settings: {_settings(kept)}",
     ]
-    alone = contenders["mlp"].val["accuracy"]
-    best = max(contenders[name].val["accuracy"] for name in contenders if name != "mlp")
+    alone = candidates["mlp"].val["accuracy"]
+    best = max(candidates[name].val["accuracy"] for name in candidates if name != "mlp")
     noise = math.sqrt(max(alone * (1 - alone), 1e-4) / max(num_val, 1))
     if best - alone <= noise:
         said.append(

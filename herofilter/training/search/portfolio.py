@@ -43,8 +43,8 @@ _TABLE = (
     _Row("balanced", "the recommended settings: both directions and the second hop of each"),
     _Row(
         "features",
-        "edges that say nothing: a perceptron on the node's own features",
-        # with c=0 no walk leaves the node, so that there is nothing to search
+        "edges that say nothing: a perceptron on the node's features",
+        # with c=0 the diffusion stays at the node, so that there is nothing to search
         {
             "patcher": "fast",
             "c": 0.0,

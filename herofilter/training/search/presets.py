@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from herofilter.config import Config, paper_config
+from herofilter.config import Config, paper_config, without_retired
 from herofilter.data import is_graph_path
 from herofilter.errors import ConfigError, HeroFilterError, did_you_mean
 from herofilter.files import write_text
@@ -54,12 +54,12 @@ def preset_config(graph: str, preset: str) -> tuple[str | None, Config]:
 
 def preset_run(graph: str, preset: str, model: str | None) -> tuple[str, Config]:
     """Return the model and the configuration for a preset and the model asked for, if any."""
-    own, config = preset_config(graph, preset)
-    if model is not None and own is not None and model != own:
+    required, config = preset_config(graph, preset)
+    if model is not None and required is not None and model != required:
         raise ConfigError(
-            f"model must be {own} with the preset {preset} (got {model}); leave --model out"
+            f"model must be {required} with the preset {preset} (got {model}); leave --model out"
         )
-    return find_model(model or own or "herofilter").name, config
+    return find_model(model or required or "herofilter").name, config
 
 
 def choose_run(
@@ -71,8 +71,8 @@ def choose_run(
 ) -> tuple[str, Config]:
     """Return the model, ``auto`` included, and the configuration that a user asks for.
 
-    A graph of the user's own gets ``auto`` when nothing was said about the model; a named
-    dataset, for which there are published numbers, the default configuration of HeroFilter.
+    The user's graph gets ``auto`` when no model is given; a named dataset, for which there are
+    published results, the default configuration of HeroFilter.
 
     Args:
         graph: a dataset's name, or the path of a graph.
@@ -85,8 +85,8 @@ def choose_run(
         >>> choose_run("mine.npz")[0], choose_run("mine.npz", settled=True)[0]
         ('auto', 'herofilter')
     """
-    own = is_graph_path(graph) and not settled
-    if model is None and preset is None and (own or ensemble):
+    free = is_graph_path(graph) and not settled
+    if model is None and preset is None and (free or ensemble):
         model = "auto"
     if ensemble and model != "auto":
         raise ConfigError(
@@ -145,7 +145,7 @@ def read_preset(path: Path) -> tuple[str, Config]:
 def write_preset(
     path: Path, graph: str, name: str, model: str, config: Config, study: dict[str, Any]
 ) -> None:
-    """Write one preset: the whole configuration but the seed, and the search it came from."""
+    """Write one preset: all of the configuration but the seed, and the search it came from."""
     settings = config.to_dict()
     # the seed is the run's, and all else is kept, so that no later default changes a preset
     del settings["train"]["seed"]
@@ -206,7 +206,7 @@ def _followed(entries: dict[str, Any], name: str) -> Any:
 
 def _parse(entry: Any, file: str, name: str) -> tuple[str, Config]:
     try:
-        config = Config.from_dict(entry["config"])
+        config = Config.from_dict(without_retired(entry["config"]))
         if config.train.seed != Config().train.seed or not isinstance(entry["model"], str):
             raise TypeError("a preset names a model and no seed")
         return entry["model"], config

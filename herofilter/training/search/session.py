@@ -4,18 +4,19 @@ import copy
 import statistics
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch_geometric.data import Data
 
+from herofilter.callbacks import Callback, Event, notify
 from herofilter.config import Config
 from herofilter.data import select_split
 from herofilter.errors import HeroFilterError, RunError
 from herofilter.nn.registry import num_classes
-from herofilter.training.loop import Epoch, TrainResult
+from herofilter.training.loop import TrainResult
 from herofilter.training.prepare import prepare
 from herofilter.training.protocol import train_split
 from herofilter.training.search.pruning import CHECK_EVERY, MIN_SPLITS, lags, step_after, step_in
@@ -30,33 +31,13 @@ RANDOM_TRIALS = 10
 OVERTIME = 1.2
 
 
-@dataclass(frozen=True)
-class TuneProgress:
-    """Where a search stands after a trial.
-
-    Args:
-        record: the trial, as in ``trials.json``.
-        finished: how many trials have ended, those of earlier sessions included.
-        best: the best validation accuracy so far, or None.
-        seconds: since this session of the search began.
-    """
-
-    record: dict[str, Any]
-    finished: int
-    best: float | None
-    seconds: float
-
-
-OnTrial = Callable[[TuneProgress], None]
-
-
 class _Pruned(Exception):
     """The current trial is given up."""
 
 
 @dataclass
 class Search:
-    """One session of a search: configurations are drawn, trained on every split, and compared.
+    """One session of a search: configurations are suggested, trained on every split, compared.
 
     Args:
         study: where trials are kept.
@@ -66,7 +47,9 @@ class Search:
         seed: of the search.
         budget: seconds, or None.
         trials: how many there are to be at most, or None.
-        on_trial: called after every trial.
+        callback: takes an event of stage ``trial`` after every trial, counting those of earlier
+            sessions: ``state`` and ``val_accuracy`` of the trial, ``best`` of all so far (None
+            if there is none), and ``seconds`` since this session began.
     """
 
     study: "optuna.Study"
@@ -76,7 +59,7 @@ class Search:
     seed: int
     budget: float | None
     trials: int | None
-    on_trial: OnTrial | None
+    callback: Callback | None
     started: float = field(default_factory=time.perf_counter)
 
     def run(self) -> None:
@@ -125,7 +108,7 @@ class Search:
             try:
                 for seed in [seed for seed in seeds if seed not in {run["seed"] for run in held}]:
                     for split in self.splits:
-                        result = self._train(prepared, config.replace(seed=seed), split, _ignore)
+                        result = self._train(prepared, config.replace(seed=seed), split)
                         if result.interrupted:
                             raise KeyboardInterrupt
                         held.append(_run(split, seed, result))
@@ -202,7 +185,7 @@ class Search:
         """Train the trial's configuration on every split, and note each result in ``runs``."""
         import optuna
 
-        values = self.space.draw(TrialSuggester(trial))
+        values = self.space.suggest(TrialSuggester(trial))
         trial.set_user_attr("settings", values)
         config = self.space.config(values)
         prepared = prepare(self.space.data, config, self.space.model)
@@ -222,7 +205,7 @@ class Search:
                 raise _Pruned(f"below the median after {number + 1} of {len(pairs)} trainings")
 
     def _train(
-        self, prepared: Data, config: Config, split: int, watch: Callable[[Epoch], None]
+        self, prepared: Data, config: Config, split: int, watch: Callback | None = None
     ) -> TrainResult:
         hidden = _without_test_labels(prepared, split)
         model = self.space.model
@@ -230,42 +213,42 @@ class Search:
 
     def _watch(
         self, trial: "optuna.Trial", runs: list[dict[str, Any]], curves: list[dict[int, float]]
-    ) -> Callable[[Epoch], None]:
+    ) -> Callback:
         accuracy, number = 0.0, len(runs)
 
-        def watch(epoch: Epoch) -> None:
+        def watch(event: Event) -> None:
             nonlocal accuracy
-            accuracy = max(accuracy, epoch.val_accuracy)
+            accuracy = max(accuracy, event.number("val_accuracy"))
             if self.budget is not None and self._seconds() > OVERTIME * self.budget:
                 raise _Pruned("the budget ran out")
-            if (epoch.epoch + 1) % CHECK_EVERY:
+            if event.done % CHECK_EVERY:
                 return
             value = _mean([*runs, {"val_accuracy": accuracy}])
-            step = step_in(number, epoch.epoch + 1)
+            step = step_in(number, event.done)
             trial.report(value, step)
             if lags(value, step, curves, patient=True):
                 raise _Pruned(
-                    f"in the lowest quarter at epoch {epoch.epoch + 1} of training {number + 1}"
+                    f"in the lowest quarter at epoch {event.done} of training {number + 1}"
                 )
 
         return watch
 
     def _report(self, number: int) -> None:
-        if self.on_trial is None:
+        if self.callback is None:
             return
         finished = [trial_record(trial) for trial in finished_trials(self.study)]
         values = [record["val_accuracy"] for record in finished if record["state"] == "completed"]
         record = next(record for record in finished if record["number"] == number)
-        self.on_trial(
-            TuneProgress(record, len(finished), max(values, default=None), self._seconds())
-        )
+        about = {
+            "state": record["state"],
+            "val_accuracy": record["val_accuracy"],
+            "best": max(values, default=None),
+            "seconds": self._seconds(),
+        }
+        notify(self.callback, "trial", len(finished), self.trials, self.space.model, about)
 
     def _seconds(self) -> float:
         return time.perf_counter() - self.started
-
-
-def _ignore(epoch: Epoch) -> None:
-    """Watch a training without a word."""
 
 
 def _run(split: int, seed: int, result: TrainResult) -> dict[str, Any]:

@@ -39,7 +39,7 @@ _KEEP: dict[str, Value] = {
     "relations": _ALL,
     "self_loops": False,
 }
-# settings that did well on graphs of different kinds: a search tries them before it draws
+# settings that did well on graphs of different kinds: a search tries them before it suggests others
 RECIPES: tuple[dict[str, Value], ...] = (
     {**_KEEP, "patch_size": 5, "aggregation": "weighted", "weight_decay": 1e-2},
     {
@@ -85,9 +85,9 @@ class SearchSpace:
     fixed: frozenset[str]
     directed: bool
 
-    def draw(self, draw: Suggester) -> dict[str, Value]:
-        """Return the drawn settings of one configuration."""
-        settings = Settings(self.base, self.fixed, draw)
+    def suggest(self, suggester: Suggester) -> dict[str, Value]:
+        """Return the suggested settings of one configuration."""
+        settings = Settings(self.base, self.fixed, suggester)
         if self.name == "paper":
             for key, options in self._paper().items():
                 settings.choice(key, *options)
@@ -106,20 +106,20 @@ class SearchSpace:
         return settings.values
 
     def config(self, values: dict[str, Value]) -> Config:
-        """Return the configuration with these drawn settings."""
+        """Return the configuration with these suggested settings."""
         return self.base.replace(**values)
 
     def first(self) -> dict[str, Value]:
-        """Return, by the names of draws, what gives the default configuration."""
-        draw = DefaultSuggester()
-        self.draw(draw)
-        return draw.taken
+        """Return, by the names of suggestions, what gives the default configuration."""
+        suggester = DefaultSuggester()
+        self.suggest(suggester)
+        return suggester.taken
 
     def starts(self) -> list[dict[str, Value]]:
-        """Return, by the names of draws, the default and the recipes as far as they fit."""
+        """Return, by the names of suggestions, the default and the recipes as far as they fit."""
         found = [self.first()]
         for recipe in RECIPES:
-            # what a baseline or a graph lacks isn't drawn, so it does no harm here
+            # what a baseline or a graph lacks isn't suggested, so it does no harm here
             taken = self.fixed if self.model in PATCHED else {*self.fixed, "num_layers"}
             free = {key: value for key, value in recipe.items() if key not in taken}
             start = replace(self, base=self.base.replace(**free)).first()
@@ -128,7 +128,7 @@ class SearchSpace:
         return found
 
     def grid(self) -> list[dict[str, Value]] | None:
-        """Return all draws of a space that can be listed, the default first; else None."""
+        """Return all points of a space that can be listed, the default first; else None."""
         first = self.first()
         if self.name != "paper":
             return None if first else [{}]
@@ -197,7 +197,7 @@ class SearchSpace:
         self._suggest_patch_size(settings, 1 + parts)
 
     def _suggest_patch_size(self, settings: Settings, least: int) -> None:
-        """Draw a patch that the graph can fill: every part has room in it, or only the node."""
+        """Suggest a patch that the graph can fill: every part has room in it, or only the node."""
         n, default = int(self.data.num_nodes or 0), self.base.patcher.patch_size
         sizes = [size for size in sorted({*PATCH_SIZES, default}) if size <= n] or [n]
         options = [size for size in sizes if size >= least or size == 1]

@@ -1,12 +1,12 @@
 """The trials of a search in a SQLite file: opened, continued, listed."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from herofilter.errors import RunError
+from herofilter.training.artifacts.result_store import differing
 
 if TYPE_CHECKING:
     import optuna
@@ -34,7 +34,7 @@ def open_study(out: Path, header: dict[str, Any]) -> Iterator["optuna.Study"]:
     try:
         storage, study = _open(path)
         try:
-            _check_header(study, json.loads(json.dumps(header)), out)
+            _check_header(study, header, out)
             for trial in study.get_trials(states=[optuna.trial.TrialState.RUNNING]):
                 study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
             yield study
@@ -61,7 +61,7 @@ def memory_study(
 
 
 def finished_trials(study: "optuna.Study") -> list["optuna.trial.FrozenTrial"]:
-    """Return the trials that came to an end of their own: not those cut off by an interrupt."""
+    """Return the trials that ended by themselves: not those cut off by an interrupt."""
     return [
         trial
         for trial in study.get_trials(deepcopy=False)
@@ -115,7 +115,7 @@ def _check_header(study: "optuna.Study", header: dict[str, Any], out: Path) -> N
     if known is None:
         study.set_user_attr("header", header)
         return
-    differs = next((key for key in header if known.get(key) != header[key]), None)
+    differs = next((key for key in differing(header, known) if key in header), None)
     if differs is None:
         return
     got, held = (_short(values.get(differs)) for values in (header, known))

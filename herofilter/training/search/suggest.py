@@ -1,4 +1,4 @@
-"""How the settings of a trial are drawn: by an Optuna trial, or all at their defaults."""
+"""How the settings of a trial are suggested: by an Optuna trial, or all at their defaults."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -61,45 +61,45 @@ class DefaultSuggester:
 
 
 class Settings:
-    """The settings of one trial, while they are being drawn.
+    """The settings of one trial, while they are being suggested.
 
-    A fixed setting is never drawn. A default that the options lack is one option more, so that
+    A fixed setting is never suggested. A default that the options lack is one option more, so that
     the default configuration is in the space.
     """
 
-    def __init__(self, base: Config, fixed: frozenset[str], draw: Suggester) -> None:
+    def __init__(self, base: Config, fixed: frozenset[str], suggester: Suggester) -> None:
         self.base = {key: plain(value) for key, value in flat(base).items()}
-        self.fixed, self.draw = fixed, draw
+        self.fixed, self.suggester = fixed, suggester
         self.values: dict[str, Value] = {}
 
     def choice(self, key: str, *options: Value) -> Value:
-        """Draw one of ``options``."""
+        """Suggest one of ``options``."""
         default = self.base[key]
         return self.pick(key, options if default in options else (default, *options), default)
 
     def pick(
         self, key: str, options: Sequence[Value], default: Value, name: str | None = None
     ) -> Value:
-        """Draw one of exactly these options; other options need another ``name``."""
+        """Suggest one of exactly these options; other options need another ``name``."""
         if key in self.fixed:
             return self.base[key]
-        self.values[key] = self.draw.choice(name or key, options, default)
+        self.values[key] = self.suggester.choice(name or key, options, default)
         return self.values[key]
 
     def number(self, key: str, low: float, high: float, step: float | None = None) -> None:
-        """Draw a number between ``low`` and ``high``."""
+        """Suggest a number between ``low`` and ``high``."""
         if key in self.fixed:
             return
         default = float(self.base[key])
         if step is None and default > 0:
             low, high = min(low, default), max(high, default)
-        value = self.draw.number(key, low, high, step, default)
+        value = self.suggester.number(key, low, high, step, default)
         # three digits are all that a search can tell apart
         self.values[key] = float(f"{value:.3g}")
 
 
 def flat(config: Config) -> dict[str, Any]:
-    """Return all settings of a configuration, each by its own key."""
+    """Return all settings of a configuration, each by its key."""
     return {key: value for section in config.to_dict().values() for key, value in section.items()}
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import yaml
 from torch_geometric.data import Data
 
-from herofilter.config import Config
+from herofilter.callbacks import Callback
+from herofilter.config import Config, without_retired
 from herofilter.data import check_graph, num_splits, select_split
 from herofilter.errors import ConfigError
 from herofilter.files import write_json
@@ -19,11 +20,9 @@ from herofilter.nn import find_model
 from herofilter.training.artifacts.environment import environment
 from herofilter.training.protocol import spread, train_splits
 from herofilter.training.search.presets import GENERAL, graph_name, write_preset
-from herofilter.training.search.session import OnTrial, Search, TuneProgress
+from herofilter.training.search.session import Search
 from herofilter.training.search.space import changed_settings, make_space
 from herofilter.training.search.study import STATES, open_study, trial_record
-
-__all__ = ["TuneProgress", "parse_budget", "tune"]
 
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -57,7 +56,7 @@ def tune(
     seeds: Sequence[int] = (0,),
     preset: str = "tuned",
     finalists: int = 0,
-    on_trial: OnTrial | None = None,
+    callback: Callback | None = None,
 ) -> dict[str, Any]:
     """Search for the settings of a model that are best on the validation nodes of a graph.
 
@@ -82,7 +81,7 @@ def tune(
         preset: the preset's name in ``preset.yaml``.
         finalists: how many of the best trials are trained with two further seeds before the
             choice is made among them and the default; 0 takes the best trial as it is.
-        on_trial: called after every trial.
+        callback: takes an event of stage ``trial`` after every trial.
 
     Returns:
         What ``tune.json`` holds: ``config``, ``changed``, ``val_accuracy``, ``test_accuracy``,
@@ -110,7 +109,7 @@ def tune(
         "config": options.base.to_dict(),
     }
     with open_study(out, header) as study:
-        search = Search(study, options, chosen, list(seeds), seed, budget, trials, on_trial)
+        search = Search(study, options, chosen, list(seeds), seed, budget, trials, callback)
         try:
             search.run()
             search.run_finals(finalists, [max(seeds) + 1, max(seeds) + 2])
@@ -164,7 +163,7 @@ def _test(
         seeded = config.replace(seed=seed)
         if (folder / "config.yaml").exists():
             held = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
-            if held["config"] != seeded.to_dict():
+            if without_retired(held["config"]) != seeded.to_dict():
                 # an earlier session of this search chose otherwise
                 shutil.rmtree(folder)
         summary = train_splits(data, model, seeded, header["splits"], name, folder)

@@ -6,12 +6,13 @@ import pytest
 import scipy.sparse as sp
 import torch
 
+from herofilter.callbacks import Callback
 from herofilter.patchers import row_filling
 from herofilter.patchers.ppr import push, push_graph, ranking
 from herofilter.patchers.ppr.series import closed_form, series_top
 from herofilter.patchers.relations import PushRelation
-from herofilter.patchers.row_filling import Progress
 from herofilter.spectral.adjacency import normalise
+from tests.events import steps, stop_after
 
 
 def random_adjacency(n: int = 60, seed: int = 0, symmetric: bool = True) -> sp.csr_array:
@@ -28,9 +29,9 @@ def push_top(
     c: float,
     eps: float,
     ego_first: bool,
-    progress: Progress | None = None,
+    callback: Callback | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    found = PushRelation(adjacency, c, eps, ego_first).top(nodes, patch_size, progress)
+    found = PushRelation(adjacency, c, eps, ego_first).top(nodes, patch_size, callback)
     return found.index, found.score
 
 
@@ -203,16 +204,11 @@ def test_insert_keeps_the_best():
 def test_progress_and_its_errors(monkeypatch):
     monkeypatch.setattr(row_filling, "CHUNK", 25)
     calls = []
-    push_top(
-        random_adjacency(), np.arange(60), 3, 0.5, 1e-3, True, lambda *args: calls.append(args)
-    )
-    assert calls == [(25, 60), (50, 60), (60, 60)]
-
-    def stop(done: int, total: int) -> None:
-        raise KeyboardInterrupt
+    push_top(random_adjacency(), np.arange(60), 3, 0.5, 1e-3, True, calls.append)
+    assert steps(calls) == [(25, 60), (50, 60), (60, 60)]
 
     with pytest.raises(KeyboardInterrupt):
-        push_top(random_adjacency(), np.arange(60), 3, 0.5, 1e-3, True, stop)
+        push_top(random_adjacency(), np.arange(60), 3, 0.5, 1e-3, True, stop_after(25))
 
 
 def test_plain_graphs_are_weighed_as_all_are() -> None:

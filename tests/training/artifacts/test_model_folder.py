@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 
 import herofilter
 from herofilter.config import Config
-from herofilter.data import csbm
+from herofilter.data import csbm, symmetrise
 from herofilter.data.tables.encoder import FeatureEncoder
 from herofilter.data.tables.predictions import predictions_table
 from herofilter.data.tables.read_graph import TableGraph, read_graph
@@ -100,7 +100,7 @@ def test_everything_survives(tmp_path: Path) -> None:
         assert getattr(loaded, name) == getattr(saved, name), name
     assert loaded.history == saved.history
     assert loaded.metrics == saved.metrics
-    assert loaded.config.patcher.resolved
+    assert loaded.resolved
     assert loaded.state.keys() == saved.state.keys()
     assert all(torch.equal(loaded.state[key], saved.state[key]) for key in saved.state)
     assert loaded.graph is not None
@@ -479,8 +479,11 @@ def test_too_few_labels_are_told() -> None:
 
 def test_a_model_that_an_earlier_version_saved_is_still_read() -> None:
     """The folder is kept as the first version wrote it, with the predictions it gave then."""
-    kept = Path(__file__).parent.parent / "fixtures"
+    kept = Path(__file__).parents[2] / "fixtures"
     saved = SavedModel.load(kept / "model-format-1")
+    # which was a setting then
+    assert "resolved: true" in (kept / "model-format-1" / "config.yaml").read_text()
+    assert saved.resolved
     own = saved.training_graph()
     expected = read_table(kept / "model-format-1-predictions.csv", "predictions")
     assert own.ids.to_pylist() == expected["id"].to_pylist()
@@ -490,3 +493,15 @@ def test_a_model_that_an_earlier_version_saved_is_still_read() -> None:
         assert found[str(name)].to_pylist() == pytest.approx(
             expected[str(name)].to_pylist(), abs=1e-4
         )
+
+
+def test_whether_settings_are_literal_is_no_setting(tmp_path: Path) -> None:
+    fit = fitted(directed(), patcher="fast")
+    fit.saved.save(tmp_path / "model")
+    assert "resolved" not in (tmp_path / "model" / "config.yaml").read_text()
+    assert fit.saved.config.patcher.directed == "keep"
+    # the same patches from a graph that has no directions: what was resolved stays as it is
+    data = symmetrise(directed())
+    network = SavedModel.load(tmp_path / "model").network(data)
+    assert network.patcher.slots == fit.network.patcher.slots
+    assert SavedModel.load(tmp_path / "model").predict_proba(data).shape == (data.num_nodes, 3)

@@ -6,11 +6,13 @@ import pytest
 import torch
 import yaml
 
+from herofilter.callbacks import Event
 from herofilter.config import Config
 from herofilter.errors import RunError
 from herofilter.files import load_tensors
-from herofilter.training import Epoch, prepare, train_splits
+from herofilter.training import prepare, train_splits
 from herofilter.training.protocol import train_split
+from tests.events import epochs, stop_in
 from tests.training.graphs import SMALL, graph
 
 FILES = {
@@ -28,14 +30,6 @@ def run(out: Path, splits: tuple[int, ...] = (0, 1, 2), **options: Any) -> dict[
 
 def without_times(summary: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in summary.items() if key != "seconds"}
-
-
-def crash_in(split: int, error: BaseException) -> Any:
-    def on_epoch(current: int, epoch: Epoch) -> None:
-        if current == split and epoch.epoch == 2:
-            raise error
-
-    return on_epoch
 
 
 def test_what_a_run_leaves_behind(tmp_path: Path) -> None:
@@ -69,10 +63,10 @@ def test_a_crashed_run_is_continued(tmp_path: Path, error: Exception) -> None:
     out, heard = tmp_path / "run", []
     whole = run(tmp_path / "whole")
     with pytest.raises(type(error)):
-        run(out, on_epoch=crash_in(1, error))
+        run(out, callback=stop_in(1, 2, error))
     assert list(json.loads((out / "metrics.json").read_text())["splits"]) == ["0"]
-    summary = run(out, on_epoch=lambda split, epoch: heard.append(split))
-    assert sorted(set(heard)) == [1, 2]
+    summary = run(out, callback=heard.append)
+    assert {split for split, _ in epochs(heard)} == {1, 2}
     assert without_times(summary) == without_times(whole)
     one, other = (load_tensors(path / "weights.safetensors")[0] for path in (out, whole_of(out)))
     assert one.keys() == other.keys()
@@ -88,7 +82,7 @@ def whole_of(out: Path) -> Path:
 def test_an_interrupted_run_keeps_finished_splits_and_is_continued(tmp_path: Path) -> None:
     out = tmp_path / "run"
     whole = run(tmp_path / "whole")
-    summary = run(out, on_epoch=crash_in(1, KeyboardInterrupt()))
+    summary = run(out, callback=stop_in(1, 2, KeyboardInterrupt()))
     assert summary["interrupted"]
     metrics = json.loads((out / "metrics.json").read_text())
     # the split that was cut short is trained anew next time
@@ -100,18 +94,18 @@ def test_an_interrupted_run_keeps_finished_splits_and_is_continued(tmp_path: Pat
 def test_a_crash_in_the_first_split_leaves_nothing_in_the_way(tmp_path: Path) -> None:
     out = tmp_path / "run"
     with pytest.raises(ZeroDivisionError):
-        run(out, on_epoch=crash_in(0, ZeroDivisionError()))
+        run(out, callback=stop_in(0, 2, ZeroDivisionError()))
     assert not out.exists()
     assert run(out)["splits"] == [0, 1, 2]
 
 
 def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
     first, heard = run(tmp_path, (0,)), []
-    again = run(tmp_path, (0,), on_epoch=lambda split, epoch: heard.append(split))
-    assert heard == []
+    again = run(tmp_path, (0,), callback=heard.append)
+    assert epochs(heard) == []
     assert without_times(again) == without_times(first)
-    more = run(tmp_path, (0, 1), on_epoch=lambda split, epoch: heard.append(split))
-    assert set(heard) == {1}
+    more = run(tmp_path, (0, 1), callback=heard.append)
+    assert {split for split, _ in epochs(heard)} == {1}
     assert more["test_accuracy"]["values"][:1] == first["test_accuracy"]["values"]
 
 
@@ -179,3 +173,14 @@ def test_an_absent_file_is_told(tmp_path: Path, name: str) -> None:
     (tmp_path / name).unlink()
     with pytest.raises(RunError, match=f"readable run to be continued .*{name}"):
         run(tmp_path)
+
+
+def test_a_run_of_an_earlier_version_is_continued(tmp_path: Path) -> None:
+    first = run(tmp_path, (0,))
+    path = tmp_path / "config.yaml"
+    known = yaml.safe_load(path.read_text())
+    known["config"]["patcher"]["resolved"] = False
+    path.write_text(yaml.safe_dump(known, sort_keys=False))
+    heard: list[Event] = []
+    assert without_times(run(tmp_path, (0,), callback=heard.append)) == without_times(first)
+    assert epochs(heard) == []

@@ -8,17 +8,19 @@ import torch
 import yaml
 from torch_geometric.data import Data
 
+from herofilter.callbacks import Event
 from herofilter.config import Config
 from herofilter.data import csbm, load_dataset, select_split
 from herofilter.errors import ConfigError, GraphError, HeroFilterError, OutOfMemoryError
 from herofilter.files import load_tensors
-from herofilter.training import Epoch, Score, predict_logits, prepare, train_splits
+from herofilter.training import Score, predict_logits, prepare, train_splits
 from herofilter.training.protocol import spread, train_split
-from herofilter.training.search import auto
+from herofilter.training.search import portfolio_run
 from herofilter.training.search.auto import train_auto
 from herofilter.training.search.ensemble import select_ensemble
 from herofilter.training.search.portfolio import Member, portfolio
 from tests.awkward import AWKWARD
+from tests.events import epochs, steps, stop_in
 from tests.training.graphs import SMALL, graph
 
 QUICK = SMALL.replace(epochs=4)
@@ -38,14 +40,6 @@ def without_times(value: Any) -> Any:
     return [without_times(entry) for entry in value] if isinstance(value, list) else value
 
 
-def stop_in(split: int, error: BaseException, epoch: int = 1) -> Any:
-    def on_epoch(current: int, line: Epoch) -> None:
-        if current == split and line.epoch == epoch:
-            raise error
-
-    return on_epoch
-
-
 def failing(monkeypatch: pytest.MonkeyPatch, errors: dict[str, HeroFilterError]) -> None:
     """Let members of some models fail when they are built."""
 
@@ -54,7 +48,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, errors: dict[str, HeroFilterError])
             raise errors[model]
         return train_split(prepared, model, *rest, **options)
 
-    monkeypatch.setattr(auto, "train_split", build)
+    monkeypatch.setattr(portfolio_run, "train_split", build)
 
 
 def test_the_summary_has_the_keys_of_every_run_and_its_own() -> None:
@@ -116,7 +110,7 @@ def test_ties_go_to_the_lower_loss_then_to_the_earlier_member(
         object.__setattr__(result, "val", Score(0.5, losses[name]))
         return network, result
 
-    monkeypatch.setattr(auto, "train_split", same_accuracy)
+    monkeypatch.setattr(portfolio_run, "train_split", same_accuracy)
     members = [member(name) for name in losses]
     assert train_auto(graph(), QUICK, members=members)["picked"] == {"0": "better"}
 
@@ -145,7 +139,7 @@ def test_members_are_trained_without_test_labels(monkeypatch: pytest.MonkeyPatch
         heard.append(result.test.accuracy)
         return network, result
 
-    monkeypatch.setattr(auto, "train_split", watched)
+    monkeypatch.setattr(portfolio_run, "train_split", watched)
     train_auto(graph(), QUICK, members=trio())
     assert len(heard) == 3
     assert all(math.isnan(value) for value in heard)
@@ -188,7 +182,7 @@ def test_an_ensemble_of_one_is_the_pick() -> None:
 
 def test_the_ensemble_averages_what_it_chose(monkeypatch: pytest.MonkeyPatch) -> None:
     data = graph()
-    monkeypatch.setattr(auto, "select_ensemble", lambda candidates, y: [2, 1, 2])
+    monkeypatch.setattr(portfolio_run, "select_ensemble", lambda candidates, y: [2, 1, 2])
     summary = train_auto(data, QUICK, members=trio(), ensemble=True)
     assert summary["ensemble"]["members"] == {"0": {"smooth": 2, "wide": 1}}
     total = 0
@@ -234,19 +228,23 @@ def test_certain_and_wrong_is_a_finite_loss() -> None:
 
 def test_a_member_that_cannot_be_built_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     failing(monkeypatch, {"gcn": OutOfMemoryError("too large")})
-    heard = []
+    heard: list[Event] = []
     summary = train_auto(
         graph(),
         QUICK,
         (0, 1),
         members=[member("smooth", "gcn"), member("flat")],
         ensemble=True,
-        on_member=lambda split, entry, val: heard.append((split, entry.name, val is None)),
+        callback=heard.append,
     )
+    told = [event for event in heard if event.stage == "member"]
     assert summary["skipped"] == {"smooth": "too large"}
     assert summary["picked"] == {"0": "flat", "1": "flat"}
     assert summary["members"][0]["val_accuracy"] == {}
-    assert heard == [
+    assert steps(told) == [(1, 2), (2, 2)] * 2
+    assert [
+        (event.values["split"], event.name, event.values["val_accuracy"] is None) for event in told
+    ] == [
         (0, "smooth", True),
         (0, "flat", False),
         (1, "smooth", True),
@@ -262,34 +260,34 @@ def test_when_all_members_fail_the_last_reason_is_raised(monkeypatch: pytest.Mon
 
 def test_other_errors_are_not_hidden() -> None:
     with pytest.raises(ZeroDivisionError):
-        train_auto(
-            graph(), QUICK, members=trio(), on_epoch=stop_in(0, ZeroDivisionError(), epoch=0)
-        )
+        train_auto(graph(), QUICK, members=trio(), callback=stop_in(0, 0, ZeroDivisionError()))
 
 
 def test_a_large_graph_gets_short_runs_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auto, "SHORT_RUNS_ABOVE", 79)
+    monkeypatch.setattr(portfolio_run, "SHORT_RUNS_ABOVE", 79)
     members = [*trio(), member("wild", lr=5.0)]
     members = [
         Member(entry.name, entry.model, entry.config.replace(epochs=14), "") for entry in members
     ]
     heard: list[tuple[str, int]] = []
-    epochs: list[int] = []
+    trained: list[int] = []
     ranks: list[tuple[float, float, str]] = []
 
-    def on_member(split: int, entry: Member, val: Score | None) -> None:
-        assert val is not None
-        heard.append((entry.name, max(epochs) + 1))
-        ranks.append((val.accuracy, -val.loss, entry.name))
-        epochs.clear()
+    def listen(event: Event) -> None:
+        if event.stage == "epoch":
+            trained.append(event.done)
+        elif event.stage == "member":
+            assert event.values["val_accuracy"] is not None
+            heard.append((event.name, max(trained)))
+            ranks.append((event.number("val_accuracy"), -event.number("val_loss"), event.name))
+            trained.clear()
 
     summary = train_auto(
         graph(),
         members[0].config,
         members=members,
         ensemble=True,
-        on_epoch=lambda split, epoch: epochs.append(epoch.epoch),
-        on_member=on_member,
+        callback=listen,
     )
     assert heard[:4] == [(entry.name, 10) for entry in members]
     assert len(heard) == 6
@@ -302,7 +300,7 @@ def test_a_large_graph_gets_short_runs_first(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_finalist_that_fails_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auto, "SHORT_RUNS_ABOVE", 79)
+    monkeypatch.setattr(portfolio_run, "SHORT_RUNS_ABOVE", 79)
     count = 0
 
     def fourth_fails(*arguments: Any, **options: Any) -> Any:
@@ -312,7 +310,7 @@ def test_a_finalist_that_fails_makes_room(monkeypatch: pytest.MonkeyPatch) -> No
             raise OutOfMemoryError("no more")
         return train_split(*arguments, **options)
 
-    monkeypatch.setattr(auto, "train_split", fourth_fails)
+    monkeypatch.setattr(portfolio_run, "train_split", fourth_fails)
     summary = train_auto(graph(), QUICK, members=trio())
     assert count == 6
     [failed] = summary["skipped"]
@@ -354,31 +352,32 @@ def test_a_run_that_was_cut_short_is_continued(tmp_path: Path, error: BaseExcept
 
     whole = run("whole")
     if isinstance(error, KeyboardInterrupt):
-        summary = run("cut", on_epoch=stop_in(1, error))
+        summary = run("cut", callback=stop_in(1, 1, error))
         assert summary["interrupted"]
         assert summary["splits"] == [0]
         assert summary["test_accuracy"]["values"] == whole["test_accuracy"]["values"][:1]
         assert list(summary["picked"]) == ["0"]
     else:
         with pytest.raises(ZeroDivisionError):
-            run("cut", on_epoch=stop_in(1, error))
+            run("cut", callback=stop_in(1, 1, error))
     metrics = json.loads((tmp_path / "cut" / "metrics.json").read_text())
     assert list(metrics["splits"]) == ["0"]
     assert "test_accuracy" not in metrics
-    heard: list[int] = []
-    summary = run("cut", on_epoch=lambda split, epoch: heard.append(split))
-    assert set(heard) == {1, 2}
+    heard: list[Event] = []
+    summary = run("cut", callback=heard.append)
+    assert {split for split, _ in epochs(heard)} == {1, 2}
+    assert steps(event for event in heard if event.stage == "split") == [(1, 3), (2, 3), (3, 3)]
     assert without_times(summary) == without_times(whole)
     for name in ("config.yaml", "history.json"):
         assert (tmp_path / "cut" / name).read_text() == (tmp_path / "whole" / name).read_text()
 
 
 def test_ctrl_c_between_members_ends_the_run_too() -> None:
-    def stop(split: int, entry: Member, val: Score | None) -> None:
-        if split == 1:
+    def stop(event: Event) -> None:
+        if event.stage == "member" and event.values["split"] == 1:
             raise KeyboardInterrupt
 
-    summary = train_auto(graph(), QUICK, (0, 1), members=trio(), on_member=stop)
+    summary = train_auto(graph(), QUICK, (0, 1), members=trio(), callback=stop)
     assert (summary["splits"], summary["interrupted"]) == ([0], True)
 
 
@@ -392,7 +391,7 @@ def test_ctrl_c_in_the_first_split_is_passed_on(tmp_path: Path, epoch: int) -> N
             (0, 1),
             out=out,
             members=trio(),
-            on_epoch=stop_in(0, KeyboardInterrupt(), epoch),
+            callback=stop_in(0, epoch, KeyboardInterrupt()),
         )
     assert not out.exists()
 
@@ -428,10 +427,10 @@ def test_a_class_that_is_missing_in_training() -> None:
 
 
 def test_mistakes_are_told_before_any_training() -> None:
-    heard: list[int] = []
+    heard: list[Event] = []
 
     def run(data: Data, splits: tuple[int, ...] = (0,), **options: Any) -> None:
-        train_auto(data, QUICK, splits, on_epoch=lambda *_: heard.append(1), **options)
+        train_auto(data, QUICK, splits, callback=heard.append, **options)
 
     with pytest.raises(ConfigError, match=r"split must be between 0 and 2 \(got 3\)"):
         run(graph(), (0, 3))

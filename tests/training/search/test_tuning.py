@@ -13,6 +13,7 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 from torch_geometric.data import Data
 
+from herofilter.callbacks import Event
 from herofilter.config import Config, paper_config
 from herofilter.data import csbm
 from herofilter.errors import ConfigError, GraphError, RunError
@@ -21,10 +22,11 @@ from herofilter.training.protocol import train_split
 from herofilter.training.search import session as search_module
 from herofilter.training.search.presets import read_preset
 from herofilter.training.search.pruning import lags, step_after, step_in
-from herofilter.training.search.session import RANDOM_TRIALS, Search, TuneProgress
+from herofilter.training.search.session import RANDOM_TRIALS, Search
 from herofilter.training.search.space import RECIPES, SearchSpace, changed_settings, make_space
 from herofilter.training.search.suggest import DefaultSuggester, TrialSuggester
 from herofilter.training.search.tuning import parse_budget, tune
+from tests.events import steps
 
 # a small space: each drawn setting costs a write to the study
 FEW = ["epochs=4", "hidden_channels=8", "patch_size=4", "patcher=spectral", "filter_order=4"]
@@ -107,7 +109,7 @@ class Given:
 
 
 def keys(space: SearchSpace, position: int) -> set[str]:
-    return set(space.draw(Every(position)))
+    return set(space.suggest(Every(position)))
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -115,7 +117,7 @@ def keys(space: SearchSpace, position: int) -> set[str]:
 @pytest.mark.parametrize("name", ["wide", "paper"])
 def test_the_first_configuration_is_the_default(name: str, model: str, directed: bool) -> None:
     space = make_space(name, model, graph(directed=directed))
-    config = space.config(space.draw(DefaultSuggester()))
+    config = space.config(space.suggest(DefaultSuggester()))
     default = paper_config() if name == "paper" else Config()
     changed = {"patcher": "spectral"} if (name, model) == ("wide", "herofilter") else {}
     if (name, model, directed) == ("wide", "fast-herofilter", False):
@@ -126,7 +128,7 @@ def test_the_first_configuration_is_the_default(name: str, model: str, directed:
 
 def test_two_relations_are_the_default_without_directions() -> None:
     space = make_space("wide", "fast-herofilter", graph())
-    first = fast_patcher(graph(), space.config(space.draw(DefaultSuggester())))(graph())
+    first = fast_patcher(graph(), space.config(space.suggest(DefaultSuggester())))(graph())
     default = fast_patcher(graph(), Config())(graph())
     assert torch.equal(first.index, default.index)
     assert torch.equal(first.score, default.score)
@@ -134,7 +136,7 @@ def test_two_relations_are_the_default_without_directions() -> None:
 
 def test_a_search_starts_with_the_default_and_then_the_recipes() -> None:
     space = make_space("wide", "herofilter", graph(directed=True))
-    starts = [space.config(space.draw(Given(start))) for start in space.starts()]
+    starts = [space.config(space.suggest(Given(start))) for start in space.starts()]
     assert changed_settings(starts[0]) == {"patcher": "spectral"}
     assert len(starts) == 1 + len(RECIPES)
     for config, recipe in zip(starts[1:], RECIPES, strict=True):
@@ -147,7 +149,7 @@ def test_a_search_starts_with_the_default_and_then_the_recipes() -> None:
 
 def test_recipes_leave_fixed_settings_alone_and_none_comes_twice() -> None:
     space = make_space("wide", "herofilter", graph(), FEW)
-    starts = [space.config(space.draw(Given(start))) for start in space.starts()]
+    starts = [space.config(space.suggest(Given(start))) for start in space.starts()]
     assert [changed_settings(config, space.base) for config in starts] == [
         {},
         {"weight_decay": 1e-2},
@@ -181,7 +183,7 @@ def test_only_settings_that_matter_are_drawn() -> None:
 def test_directed_graphs_have_relations() -> None:
     space = make_space("wide", "herofilter", graph(directed=True))
     draw = Every(1)
-    values = space.draw(draw)
+    values = space.suggest(draw)
     assert (values["directed"], values["relations"]) == ("keep", "out,in")
     assert draw.options["relations"][-1] == "out,in,coreference,cocitation"
     # other filters than polynomials can't follow directions
@@ -194,8 +196,8 @@ def test_directed_graphs_have_relations() -> None:
 def test_large_graphs_are_searched_with_the_fast_patcher() -> None:
     large = Data(edge_index=torch.empty(2, 0, dtype=torch.long), num_nodes=4001)
     space = make_space("wide", "herofilter", large)
-    assert space.draw(Every(0))["patcher"] == "fast"
-    assert "feature_scaling" not in space.draw(Every(0))
+    assert space.suggest(Every(0))["patcher"] == "fast"
+    assert "feature_scaling" not in space.suggest(Every(0))
 
 
 def test_patches_fit_the_graph_and_their_parts() -> None:
@@ -222,7 +224,7 @@ def test_every_draw_is_a_valid_configuration(space_study: Callable[[], Any]) -> 
         for _ in range(60):
             trial = study.ask()
             # raises where a value is impossible, or where a name has two sets of options
-            found.append(space.config(space.draw(TrialSuggester(trial))))
+            found.append(space.config(space.suggest(TrialSuggester(trial))))
             study.tell(trial, 0.0)
         # a space that drew the same thing over and over would be valid, too
         assert len(set(found)) > 50
@@ -233,7 +235,7 @@ def test_every_draw_is_a_valid_configuration(space_study: Callable[[], Any]) -> 
 
 def test_fixed_settings_are_not_drawn() -> None:
     space = make_space("wide", "herofilter", graph(), ["patcher.patcher=fast", "lr=0.5"])
-    values = space.draw(Every(0))
+    values = space.suggest(Every(0))
     assert not {"patcher", "lr"} & set(values)
     config = space.config(values)
     assert (config.patcher.patcher, config.train.lr) == ("fast", 0.5)
@@ -389,14 +391,14 @@ def test_a_repeated_search_is_the_same(done: tuple[Path, dict[str, Any]], tmp_pa
 def test_two_sessions_are_as_good_as_one(done: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     out = tmp_path / "out"
     search(out, trials=STARTS - 1)
-    seen: list[TuneProgress] = []
-    again = search(out, trials=STARTS + 2, on_trial=seen.append)
-    assert [progress.finished for progress in seen] == [STARTS, STARTS + 1, STARTS + 2]
+    seen: list[Event] = []
+    again = search(out, trials=STARTS + 2, callback=seen.append)
+    assert steps(seen) == [(STARTS + more, STARTS + 2) for more in range(3)]
     assert trials(out) == trials(done[0])
     assert again["config"] == done[1]["config"]
-    assert seen[-1].best == again["val_accuracy"]["mean"]
+    assert seen[-1].values["best"] == again["val_accuracy"]["mean"]
     # nothing is left to do
-    assert search(out, trials=STARTS + 2, on_trial=seen.append)["config"] == again["config"]
+    assert search(out, trials=STARTS + 2, callback=seen.append)["config"] == again["config"]
     assert len(seen) == 3
 
 
@@ -409,7 +411,7 @@ def test_draws_after_the_random_ones_are_repeatable(space_study: Callable[[], An
         found = []
         for _ in range(RANDOM_TRIALS + 25):
             trial = searching._ask(None)
-            found.append(space.draw(TrialSuggester(trial)))
+            found.append(space.suggest(TrialSuggester(trial)))
             trial.set_user_attr("seconds", 0.0)
             study.tell(trial, found[-1]["lr"])
         return found
