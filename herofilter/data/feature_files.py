@@ -24,7 +24,7 @@ def write_features(
         folder: an existing folder.
         x: ``[n, f]``, dense, CSR, or on disk already.
         half: whether values become float16.
-        on_rows: called with the rows that are done and their number.
+        on_rows: called with the number of rows written and the number of all rows.
 
     Returns:
         ``sparse``, ``num_nonzero`` and ``packed``, as :class:`DiskFeatures` wants them.
@@ -52,7 +52,7 @@ def row_chunks(x: Tensor) -> Iterator[Tensor]:
 
 
 def open_array(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> BinaryIO:
-    """Return a stream at the place where the values of a new ``.npy`` file begin."""
+    """Return a stream at the position where the values of a new ``.npy`` file begin."""
     stream = path.open("wb")
     about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(stream, about)
@@ -60,7 +60,7 @@ def open_array(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> BinaryIO:
 
 
 def _check(part: Tensor, half: bool) -> int:
-    """Return the number of entries that aren't zero, once all are found to be numbers."""
+    """Return the number of nonzero entries; raise unless all entries are finite."""
     values = part.values() if part.layout == torch.sparse_csr else part
     bad = int((~torch.isfinite(values)).sum())
     if bad:

@@ -1,4 +1,4 @@
-"""Predictions out: one row per node, by the user's own ids."""
+"""Predictions out: one row per node, by the user's ids."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -33,7 +33,7 @@ def write_predictions(
         ids: ``[b]``.
         classes: what class 0, 1, … is called.
         probabilities: ``[b, C]``, or some rows after the other.
-        on_rows: called with the rows that are written and their number.
+        on_rows: called with the number of rows written and the number of all rows.
 
     Example:
         >>> import tempfile, torch
@@ -83,7 +83,7 @@ def _writer(
 ) -> Any:
     if suffix == ".parquet":
         return pyarrow.parquet.ParquetWriter(path, schema)
-    # plain cells as other tools write them; pyarrow would quote all text otherwise
+    # plain values as other tools write them; pyarrow would quote all text otherwise
     options = pyarrow.csv.WriteOptions(quoting_style="none", quoting_header="none")
     if not _plain(ids, classes, options):
         options = pyarrow.csv.WriteOptions()
@@ -97,8 +97,8 @@ def _plain(
     titles = pa.array([_title(name) for name in classes])
     pieces = (ids.slice(first, _ROWS) for first in range(0, len(ids), _ROWS))
     try:
-        for cells in (pa.array(list(classes)), titles, *pieces):
-            table = pa.Table.from_arrays([cells], names=["id"])
+        for values in (pa.array(list(classes)), titles, *pieces):
+            table = pa.Table.from_arrays([values], names=["id"])
             pyarrow.csv.write_csv(table, pa.BufferOutputStream(), options)
     except pa.ArrowInvalid:
         return False
