@@ -5,6 +5,7 @@ it kept, then with labels that contradict it. All that was chosen must stay the 
 bit, and only the reported test accuracy may follow the labels.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,9 +27,11 @@ from herofilter.nn import find_model
 from herofilter.reproduce import jobs, table_cells, tables, trials
 from herofilter.reproduce.result_file import ResultFile
 from herofilter.reproduce.tables import run_table
-from herofilter.training import predict_logits, prepare, train_splits
+from herofilter.training import fit_model as fit_model_module, predict_logits, prepare, train_splits
 from herofilter.training.calibration import fit_temperature
 from herofilter.training.fit_model import fit_model
+from herofilter.training.protocol import train_split
+from herofilter.training.search import fitting
 from herofilter.training.search.auto import train_auto
 from herofilter.training.search.fitting import Fitted, fit_graph
 from herofilter.training.search.portfolio import Member
@@ -246,6 +249,40 @@ def test_test_labels_choose_nothing(name: str, tmp_path: Path) -> None:
         if kept.test_accuracy is not None:
             # the labels did change: the one look at them, at the end, says so
             assert found.test_accuracy == (1.0 if poison == "flattering" else 0.0)
+
+
+def table_search(data: Data, out: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jobs, "_graph", lambda name: data)
+        config = QUICK.replace(epochs=2)
+        found = jobs.run_job(jobs.TrainingJob("karate", "mlp", "mlp", config, 0, score_test=False))
+    assert "val_accuracy" in found.metrics
+    assert not any(key.startswith("test_") for key in found.metrics)
+
+
+@pytest.mark.parametrize(
+    ("room", "run"),
+    [
+        (fitting, lambda data, out: fit_graph(table_graph(data), 600.0, SETTINGS, trials=1)),
+        (fit_model_module, lambda data, out: by_estimator(data, "mlp")),
+        (jobs, table_search),
+    ],
+    ids=["fit_graph", "estimator", "table search"],
+)
+def test_trainings_that_choose_have_no_test_score(
+    room: Any, run: Callable[[Data, Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = []
+
+    def watched(*arguments: Any, **options: Any) -> Any:
+        network, result = train_split(*arguments, **options)
+        scores.append(result.test.accuracy)
+        return network, result
+
+    monkeypatch.setattr(room, "train_split", watched)
+    run(graph(), tmp_path / "out")
+    assert scores
+    assert all(math.isnan(value) for value in scores)
 
 
 # --- the temperature is that of the validation nodes
