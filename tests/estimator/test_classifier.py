@@ -384,7 +384,7 @@ FEW = graph(10)
         (
             (FEW.x, ["a", 1] * 5, FEW.edge_index),
             GraphError,
-            "y must hold labels of one kind (got numbers and words); make them all words, "
+            "y must hold labels of one kind (got numbers and text); make them all text, "
             "for instance",
         ),
         (
