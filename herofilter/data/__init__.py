@@ -1,4 +1,4 @@
-"""Graphs in: named datasets, your own files, synthetic graphs, splits and checks."""
+"""Graphs in: named datasets, the user's tables and files, synthetic graphs, splits and checks."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""What every graph must keep to, checked in one place before any work starts."""
+"""The checks that every graph must pass before any work starts."""
 
 import torch
 from torch import Tensor
@@ -64,7 +64,7 @@ def _check_edges(data: Data, num_nodes: int) -> None:
         low, high = int(edge_index.min()), int(edge_index.max())
         if low < 0 or high >= num_nodes:
             raise GraphError(
-                f"edge_index must hold node numbers from 0 to {num_nodes - 1} "
+                f"edge_index must hold node indices from 0 to {num_nodes - 1} "
                 f"(got {low} to {high}; the graph has {num_nodes} nodes); "
                 "number the nodes from 0 or set num_nodes"
             )
@@ -110,13 +110,13 @@ def _check_features(x: Tensor | None, num_nodes: int) -> None:
 def _check_labels(y: Tensor | None, num_nodes: int) -> None:
     if y is None:
         raise GraphError(
-            "y must hold one class number per node (got None); mark unlabelled nodes with -1"
+            "y must hold one class index per node (got None); mark unlabelled nodes with -1"
         )
     if y.is_floating_point() or y.dim() > 1:
         raise GraphError(
-            f"y must be one class number per node (got {y.dtype} of shape {list(y.shape)}): "
+            f"y must be one class index per node (got {y.dtype} of shape {list(y.shape)}): "
             "regression and multi-label targets aren't supported; "
-            "give whole numbers in one dimension"
+            "give integers in one dimension"
         )
     if y.dtype not in _INTEGERS:
         raise GraphError(f"y must be of an integer type (got {y.dtype}); convert it with .long()")
@@ -169,7 +169,7 @@ def _check_mask(name: str, mask: Tensor, y: Tensor, num_nodes: int, required: bo
     if mask.dtype != torch.bool:
         raise GraphError(
             f"{name} must be of type torch.bool (got {mask.dtype}); "
-            "make one from node numbers with torch_geometric.utils.index_to_mask"
+            "make one from node indices with torch_geometric.utils.index_to_mask"
         )
     if mask.dim() not in (1, 2) or mask.size(0) != num_nodes:
         raise GraphError(
@@ -196,5 +196,5 @@ def _check_mask(name: str, mask: Tensor, y: Tensor, num_nodes: int, required: bo
 
 def _splits(count: int) -> str:
     words = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
-    number = words[count] if count < len(words) else str(count)
-    return f"{number} split" if count == 1 else f"{number} splits"
+    text = words[count] if count < len(words) else str(count)
+    return f"{text} split" if count == 1 else f"{text} splits"

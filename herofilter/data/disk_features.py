@@ -16,8 +16,8 @@ from herofilter.errors import GraphError
 
 DENSE, SPARSE = ("x",), ("x_crow", "x_col", "x_value")
 CHUNK_BYTES = 2**22
-# the kernel counts mapped pages as this process's own until they are given back, and maps the
-# neighbourhood of what is touched with it
+# the kernel counts mapped pages as memory of this process until they are released, and maps the
+# pages around each one that is read
 MAPPED_BYTES, TOUCHED_BYTES = 2**28, 2**16
 
 
@@ -25,15 +25,15 @@ class DiskFeatures(Tensor):
     """A matrix ``[n, f]`` of features in ``.npy`` files, read row by row.
 
     It is a float32 tensor to whoever asks for its shape. :meth:`rows` reads some rows: from
-    float16 they become float32, and they are scaled when they are read. Whatever else is done
-    with it reads the whole matrix into memory first, so that every model gives right numbers.
+    float16 they become float32, and they are scaled when they are read. Every other
+    operation reads the complete matrix into memory first, so that every model gives right results.
 
     Args:
         folder: where ``x.npy`` lies, or ``x_crow.npy``, ``x_col.npy`` and ``x_value.npy``.
         shape: ``(n, f)``.
         sparse: whether the rows are compressed (CSR).
         num_nonzero: how many entries aren't zero.
-        packed: whether compressed rows are dense again when the whole matrix is read.
+        packed: whether compressed rows are dense again when the complete matrix is read.
         scalings: how many times rows are scaled, see :meth:`scaled`.
 
     Shapes:
@@ -59,7 +59,7 @@ class DiskFeatures(Tensor):
         packed: bool = False,
         scalings: int = 0,
     ) -> "DiskFeatures":
-        # a tensor without memory of its own
+        # a tensor without storage
         made = Tensor._make_wrapper_subclass(cls, shape, dtype=torch.float32)
         made.folder, made.sparse, made.num_nonzero = Path(folder), sparse, num_nonzero
         made.packed, made.scalings, made._mapped = packed, scalings, 0
@@ -75,7 +75,7 @@ class DiskFeatures(Tensor):
         """Return the rows of ``nodes``, float32 and scaled: ``[b, f]``."""
         if self.sparse:
             return self._read(nodes)
-        # nothing but the result is held as a whole
+        # chunk by chunk: only the result is in memory as a matrix
         found = torch.empty(nodes.numel(), self.size(1))
         first = 0
         for part in torch.split(nodes, self._at_once):
@@ -120,7 +120,7 @@ class DiskFeatures(Tensor):
             found = self._compressed(nodes)
         else:
             found = self.parts[0].index_select(0, nodes).to(torch.float32)
-        self._give_back(nodes.numel())
+        self._release(nodes.numel())
         for _ in range(self.scalings):
             found = row_normalise(found)
         return found
@@ -130,12 +130,12 @@ class DiskFeatures(Tensor):
         first = start.index_select(0, nodes)
         length = start.index_select(0, nodes + 1) - first
         crow = torch.cat([length.new_zeros(1), length.cumsum(0)])
-        # position of every entry: its row's start plus its place within the row
+        # position of every entry: its row's start plus its offset within the row
         entry = torch.arange(int(crow[-1])) + (first - crow[:-1]).repeat_interleave(length)
         taken = col.index_select(0, entry).long(), value.index_select(0, entry).to(torch.float32)
         return csr_tensor(crow, *taken, (nodes.numel(), self.size(1)))
 
-    def _give_back(self, count: int) -> None:
+    def _release(self, count: int) -> None:
         self._mapped += count * max(TOUCHED_BYTES, 4 * self.size(1))
         if self._mapped >= MAPPED_BYTES:
             self._mapped = 0
@@ -179,7 +179,7 @@ def map_array(path: Path) -> np.ndarray:
     array: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
     found = _map_of(array)
     if found is not None:
-        # rows are asked for here and there: what lies behind them isn't worth reading
+        # rows are read in random order, so reading further than asked for is of no use
         found.madvise(mmap.MADV_RANDOM)
     return array
 
@@ -190,9 +190,9 @@ def _map_of(array: np.ndarray) -> mmap.mmap | None:
 
 
 def _dense(x: DiskFeatures) -> Tensor:
-    whole = x.whole()
-    # it says of itself that it is dense
-    return whole.to_dense() if whole.layout == torch.sparse_csr else whole
+    matrix = x.whole()
+    # its layout says strided, so the result must be
+    return matrix.to_dense() if matrix.layout == torch.sparse_csr else matrix
 
 
 def _tensor(array: np.ndarray) -> Tensor:

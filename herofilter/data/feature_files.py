@@ -51,7 +51,7 @@ def row_chunks(x: Tensor) -> Iterator[Tensor]:
 
 
 def open_array(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> BinaryIO:
-    """Return a stream at the place where the values of a new ``.npy`` file begin."""
+    """Return a stream at the position where the values of a new ``.npy`` file begin."""
     stream = path.open("wb")
     about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(stream, about)
@@ -59,7 +59,7 @@ def open_array(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> BinaryIO:
 
 
 def _check(part: Tensor, half: bool) -> int:
-    """Return the number of entries that aren't zero, once all are found to be numbers."""
+    """Return the number of nonzero entries; raise unless all entries are finite."""
     values = part.values() if part.layout == torch.sparse_csr else part
     bad = int((~torch.isfinite(values)).sum())
     if bad:

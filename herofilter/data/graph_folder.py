@@ -38,13 +38,13 @@ def is_graph_folder(path: str | Path) -> bool:
 def save_graph_folder(
     data: Data, path: str | Path, half: bool = False, callback: Callback | None = None
 ) -> None:
-    """Write a graph as a folder of ``.npy`` files; it appears as a whole or not at all.
+    """Write a graph as a folder of ``.npy`` files; it appears complete or not at all.
 
     Edges, weights, labels, masks and features are kept, features that are mostly zero in
     compressed rows. A graph folder that is already there is replaced, anything else refused.
 
     Args:
-        data: the graph; its features may be on disk, they are never read as a whole.
+        data: the graph; its features may be on disk, and are read in chunks.
         path: the folder.
         half: whether features become float16, which halves the file and keeps three digits.
         callback: takes events of stage ``rows``: rows of features that are written.

@@ -61,7 +61,7 @@ def edge_heterophily(data: Data) -> float:
         |\{(i, j) \in \mathcal{E} : y_i \neq y_j\}| \,/\, |\mathcal{E}|
 
     Edges count as often as ``edge_index`` lists them, in each direction, self-loops included: the
-    number that most tables print as heterophily. It is NaN without labelled edges.
+    value that most tables print as heterophily. It is NaN without labelled edges.
 
     Example:
         >>> path = Data(edge_index=torch.tensor([[0, 1], [1, 2]]), y=torch.tensor([0, 0, 1]))
@@ -183,7 +183,7 @@ def _labels(data: Data) -> Tensor:
     if not isinstance(y, Tensor) or y.dim() != 1 or y.is_floating_point():
         got = "None" if y is None else f"{y.dtype} of shape {list(y.shape)}"
         raise GraphError(
-            f"y must hold one class number per node (got {got}); mark unlabelled nodes with -1"
+            f"y must hold one class index per node (got {got}); mark unlabelled nodes with -1"
         )
     return y.to(torch.int64)
 

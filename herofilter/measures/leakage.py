@@ -1,4 +1,4 @@
-"""Test nodes that a model may have seen: their features stand in the training set as well."""
+"""Leakage between parts: test nodes whose features a training node has as well."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 def repeated_test_rows(data: Data) -> int:
     """Count the test nodes whose feature row also belongs to a training node.
 
-    Rows of zeros say nothing and aren't counted. The masks must be one-dimensional, as
+    Rows of zeros aren't counted. The masks must be one-dimensional, as
     :func:`herofilter.data.select_split` returns them.
 
     Example:

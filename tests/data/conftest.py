@@ -1,4 +1,4 @@
-"""Folders of its own for each test, and a network that is always down."""
+"""Separate folders for each test, and a network that is always down."""
 
 import urllib.error
 import urllib.request

@@ -58,12 +58,12 @@ INF[3, 1], INF[4, 0] = torch.inf, torch.nan
         ),
         (
             {"edge_index": EDGES + 1},
-            "edge_index must hold node numbers from 0 to 9 (got 1 to 10; the graph has 10 nodes); "
+            "edge_index must hold node indices from 0 to 9 (got 1 to 10; the graph has 10 nodes); "
             "number the nodes from 0 or set num_nodes",
         ),
         (
             {"edge_index": EDGES - 1},
-            "edge_index must hold node numbers from 0 to 9 (got -1 to 8; the graph has 10 nodes); "
+            "edge_index must hold node indices from 0 to 9 (got -1 to 8; the graph has 10 nodes); "
             "number the nodes from 0 or set num_nodes",
         ),
         (
@@ -97,17 +97,17 @@ INF[3, 1], INF[4, 0] = torch.inf, torch.nan
         ),
         (
             {"y": None},
-            "y must hold one class number per node (got None); mark unlabelled nodes with -1",
+            "y must hold one class index per node (got None); mark unlabelled nodes with -1",
         ),
         (
             {"y": LABELS.float()},
-            "y must be one class number per node (got torch.float32 of shape [10]): regression and "
-            "multi-label targets aren't supported; give whole numbers in one dimension",
+            "y must be one class index per node (got torch.float32 of shape [10]): regression and "
+            "multi-label targets aren't supported; give integers in one dimension",
         ),
         (
             {"y": torch.zeros(10, 3, dtype=torch.long)},
-            "y must be one class number per node (got torch.int64 of shape [10, 3]): regression "
-            "and multi-label targets aren't supported; give whole numbers in one dimension",
+            "y must be one class index per node (got torch.int64 of shape [10, 3]): regression "
+            "and multi-label targets aren't supported; give integers in one dimension",
         ),
         (
             {"y": LABELS > 0},
@@ -126,7 +126,7 @@ INF[3, 1], INF[4, 0] = torch.inf, torch.nan
         (
             {"train_mask": TRAIN.nonzero().flatten()},
             "train_mask must be of type torch.bool (got torch.int64); "
-            "make one from node numbers with torch_geometric.utils.index_to_mask",
+            "make one from node indices with torch_geometric.utils.index_to_mask",
         ),
         (
             {"val_mask": TRAIN[:6]},

@@ -384,7 +384,7 @@ FEW = graph(10)
         (
             (FEW.x, ["a", 1] * 5, FEW.edge_index),
             GraphError,
-            "y must hold labels of one kind (got numbers and words); make them all words, "
+            "y must hold labels of one kind (got numbers and text); make them all text, "
             "for instance",
         ),
         (
@@ -407,7 +407,7 @@ FEW = graph(10)
         (
             (FEW.x, FEW.y, FEW.edge_index + 5),
             GraphError,
-            "edge_index must hold node numbers from 0 to 9 (got 5 to 14; the graph has 10 nodes); "
+            "edge_index must hold node indices from 0 to 9 (got 5 to 14; the graph has 10 nodes); "
             "number the nodes from 0 or set num_nodes",
         ),
         (
@@ -427,10 +427,10 @@ def test_what_fit_refuses(arguments: tuple[Any, ...], error: type[Exception], te
 @pytest.mark.parametrize(
     ("nodes", "y", "text"),
     [
-        (FEW.x, FEW.y, "X must be a vector of node numbers (got shape [10, 32]); "),
-        ([0, 1, 10], [0, 1, 0], "X must hold node numbers from 0 to 9 (got 0 to 10)"),
-        ([0.5, 1.0], [0, 1], "X must hold node numbers, which are whole (got float64); "),
-        ([True, False], [0, 1], "X must hold node numbers, which are whole (got bool); "),
+        (FEW.x, FEW.y, "X must be a vector of node indices (got shape [10, 32]); "),
+        ([0, 1, 10], [0, 1, 0], "X must hold node indices from 0 to 9 (got 0 to 10)"),
+        ([0.5, 1.0], [0, 1], "X must hold node indices, which are integers (got float64); "),
+        ([True, False], [0, 1], "X must hold node indices, which are integers (got bool); "),
         ([1, 2, 1], ["a", "b", "b"], "a node that X names twice must have the same label each "),
         ([1, 2, 3], ["a", "b"], "y must have one label per node of X (got 2 labels for 3 nodes"),
     ],
@@ -465,7 +465,7 @@ def test_features_without_edges_are_refused_by_predict() -> None:
     with pytest.raises(GraphError) as caught:
         classifier.predict(data.x)
     assert str(caught.value) == (
-        "X must be a vector of node numbers (got shape [90, 32]); "
+        "X must be a vector of node indices (got shape [90, 32]); "
         "give features together with edge_index"
     )
     with pytest.raises(GraphError, match="x must have 32 features per node"):

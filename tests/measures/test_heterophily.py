@@ -236,5 +236,5 @@ def test_labels_of_another_kind_are_refused(y: torch.Tensor | None, got: str) ->
     with pytest.raises(GraphError) as caught:
         node_heterophily(data)
     assert str(caught.value) == (
-        f"y must hold one class number per node (got {got}); mark unlabelled nodes with -1"
+        f"y must hold one class index per node (got {got}); mark unlabelled nodes with -1"
     )

@@ -57,6 +57,17 @@ def test_search_reads_no_test_labels_and_finals_are_the_choice(tmp_path: Path) -
         assert cell["reason"] == ""
 
 
+def test_validation_alone_chooses_the_settings(tmp_path: Path) -> None:
+    cell = TableCell(ROWS["gcn"], "karate", 3, [0, 1], [0], ResultFile(tmp_path / "rows.jsonl"))
+    # even if a file should hold them, test accuracies have no say
+    for val, test in ((0.5, 0.9), (0.8, 0.1), (0.6, 1.0)):
+        for _, key, settings in cell.due():
+            cell.file.add(key, settings, {"val_accuracy": val, "test_accuracy": test})
+    tried = [settings for settings, _ in cell.searched()]
+    assert [score for _, score in cell.searched()] == [0.5, 0.8, 0.6]
+    assert cell.chosen() == (tried[1], 0.8)
+
+
 def test_a_finished_table_trains_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = karate(tmp_path)
     before = (tmp_path / "trainings.jsonl").read_bytes()

@@ -29,12 +29,12 @@ PARTS = tuple(RawFile(f"{ROOT}/split/time/{part}.csv.gz") for part in ("train", 
 _ARCHIVE = "https://snap.stanford.edu/ogb/data/nodeproppred/arxiv.zip"
 
 
-def read_arxiv(split: str, places: Mapping[str, Path]) -> Data:
+def read_arxiv(split: str, paths: Mapping[str, Path]) -> Data:
     """Read ogbn-arxiv with its 40 subjects; ``split`` is ``"ogb"`` or ``"random"``."""
-    data = _graph(places)
-    data.y = torch.from_numpy(_csv(places[LABELS.path], np.int64)).flatten()
+    data = _graph(paths)
+    data.y = torch.from_numpy(_csv(paths[LABELS.path], np.int64)).flatten()
     if split == "ogb":
-        parts = [torch.from_numpy(_csv(places[part.path], np.int64)).flatten() for part in PARTS]
+        parts = [torch.from_numpy(_csv(paths[part.path], np.int64)).flatten() for part in PARTS]
         masks = [index_to_mask(part, size=data.num_nodes) for part in parts]
     else:
         masks = list(random_splits(data.y, 10))
@@ -42,16 +42,16 @@ def read_arxiv(split: str, places: Mapping[str, Path]) -> Data:
     return data
 
 
-def read_arxiv_year(places: Mapping[str, Path]) -> Data:
+def read_arxiv_year(paths: Mapping[str, Path]) -> Data:
     """Read arxiv-year: the classes are five even quantiles of the year of publication.
 
     LINKX's five splits are used if the file that holds them is there, else five random ones; the
     attribute ``variant`` says which.
     """
-    data = _graph(places)
-    data.y = even_quantile_classes(_csv(places[YEARS.path], np.float64).ravel(), 5)
-    if STRUCTURE_FILE.path in places:
-        masks = _year_masks(_archive(places[STRUCTURE_FILE.path]))
+    data = _graph(paths)
+    data.y = even_quantile_classes(_csv(paths[YEARS.path], np.float64).ravel(), 5)
+    if STRUCTURE_FILE.path in paths:
+        masks = _year_masks(_archive(paths[STRUCTURE_FILE.path]))
         data.variant = "LINKX's five 50/25/25 splits"
     else:
         masks = random_splits(data.y, 5, LINKX_FRACTIONS)
@@ -60,9 +60,9 @@ def read_arxiv_year(places: Mapping[str, Path]) -> Data:
     return data
 
 
-def read_arxiv_structure(classes: str, places: Mapping[str, Path]) -> Data:
+def read_arxiv_structure(classes: str, paths: Mapping[str, Path]) -> Data:
     """Read the graph without features; ``classes`` is ``"subject"`` or ``"year"``."""
-    path = places[STRUCTURE_FILE.path]
+    path = paths[STRUCTURE_FILE.path]
     arrays = _archive(path)
     with reading(path, "the layout of arxiv.npz"):
         data = Data(edge_index=torch.from_numpy(arrays["edge_index"]).long())
@@ -106,9 +106,9 @@ def download_arxiv() -> None:
         socket.setdefaulttimeout(patience)
 
 
-def _graph(places: Mapping[str, Path]) -> Data:
-    x = torch.from_numpy(_csv(places[FEATURES.path], np.float32))
-    edges = torch.from_numpy(_csv(places[EDGES.path], np.int64))
+def _graph(paths: Mapping[str, Path]) -> Data:
+    x = torch.from_numpy(_csv(paths[FEATURES.path], np.float32))
+    edges = torch.from_numpy(_csv(paths[EDGES.path], np.int64))
     return Data(x=x, edge_index=edges.t().contiguous(), num_nodes=x.size(0))
 
 

@@ -1,4 +1,4 @@
-"""Graphs that PyG's own classes parse: citation graphs, WebKB, Wikipedia, Actor, Karate."""
+"""Graphs that PyG's dataset classes parse: citation graphs, WebKB, Wikipedia, Actor, Karate."""
 
 import io
 import shutil
@@ -32,26 +32,26 @@ def text_files(folder: str, prefix: str) -> tuple[RawFile, ...]:
 
 
 def read_planetoid(
-    name: str, split: str, files: Sequence[RawFile], places: Mapping[str, Path]
+    name: str, split: str, files: Sequence[RawFile], paths: Mapping[str, Path]
 ) -> Data:
     """Read Cora, CiteSeer or PubMed; every pickle among ``files`` is checked before it is read."""
-    return _read(partial(Planetoid, name=name, split=split), "", files, places)
+    return _read(partial(Planetoid, name=name, split=split), "", files, paths)
 
 
-def read_webkb(name: str, files: Sequence[RawFile], places: Mapping[str, Path]) -> Data:
+def read_webkb(name: str, files: Sequence[RawFile], paths: Mapping[str, Path]) -> Data:
     """Read Texas, Cornell or Wisconsin."""
-    return _read(partial(WebKB, name=name), "", files, places)
+    return _read(partial(WebKB, name=name), "", files, paths)
 
 
-def read_wikipedia(name: str, files: Sequence[RawFile], places: Mapping[str, Path]) -> Data:
+def read_wikipedia(name: str, files: Sequence[RawFile], paths: Mapping[str, Path]) -> Data:
     """Read Chameleon or Squirrel as geom-gcn prepared them."""
     dataset = partial(WikipediaNetwork, name=name, geom_gcn_preprocess=True)
-    return _read(dataset, "", files, places)
+    return _read(dataset, "", files, paths)
 
 
-def read_actor(files: Sequence[RawFile], places: Mapping[str, Path]) -> Data:
+def read_actor(files: Sequence[RawFile], paths: Mapping[str, Path]) -> Data:
     """Read the actor graph, also known as film."""
-    return _read(Actor, "actor", files, places)
+    return _read(Actor, "actor", files, paths)
 
 
 def karate() -> Data:
@@ -66,19 +66,19 @@ def _read(
     dataset: Callable[[str], InMemoryDataset],
     root: str,
     files: Sequence[RawFile],
-    places: Mapping[str, Path],
+    paths: Mapping[str, Path],
 ) -> Data:
     with tempfile.TemporaryDirectory(prefix="herofilter-") as scratch:
         for file in files:
             copy = Path(scratch) / file.path
             copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(places[file.path], copy)
+            shutil.copyfile(paths[file.path], copy)
             # the copy is checked, not the original: nobody can exchange it afterwards
             if file.sha256 is not None:
                 verify(file, copy)
         quiet = io.StringIO()
         with (
-            reading(places[files[0].path].parent, "the layout of the original dataset"),
+            reading(paths[files[0].path].parent, "the layout of the original dataset"),
             warnings.catch_warnings(),
             redirect_stderr(quiet),
             redirect_stdout(quiet),

@@ -53,7 +53,7 @@ def cached_graph(key: str, build: Callable[[], Data], paths: Sequence[Path]) -> 
 
 
 def kept_graph(key: str, wanted: str | None = None) -> Data | None:
-    """Return the kept graph if it is whole and, where ``wanted`` is given, of that stamp."""
+    """Return the kept graph if it is undamaged and, with ``wanted``, has that stamp."""
     path = graph_path(key)
     if not path.is_file():
         return None

@@ -1,4 +1,4 @@
-"""Graphs in the npz layout of the heterophilous-graphs collection, named ones and your own."""
+"""Graphs in the npz layout of the heterophilous-graphs collection, the user's files too."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -57,9 +57,9 @@ def read_npz(path: str | Path) -> Data:
     return _graph(file, arrays, seeded=not given_masks)
 
 
-def read_collected(places: Mapping[str, Path]) -> Data:
+def read_collected(paths: Mapping[str, Path]) -> Data:
     """Read the one file of a named graph of the collection."""
-    (path,) = places.values()
+    (path,) = paths.values()
     data = read_npz(path)
     # the registry knows better which splits these are
     del data.variant

@@ -27,9 +27,9 @@ PENN94 = RawFile(
 )
 
 
-def read_snap_patents(places: Mapping[str, Path]) -> Data:
+def read_snap_patents(paths: Mapping[str, Path]) -> Data:
     """Read the patent citations; classes are five even quantiles of the year, features sparse."""
-    path = places[SNAP_PATENTS.path]
+    path = paths[SNAP_PATENTS.path]
     with reading(path, "LINKX's mat layout"):
         content = _load(path)
         data = Data(
@@ -42,13 +42,13 @@ def read_snap_patents(places: Mapping[str, Path]) -> Data:
     return data
 
 
-def read_penn94(places: Mapping[str, Path]) -> Data:
+def read_penn94(paths: Mapping[str, Path]) -> Data:
     """Read the friendships at one university; the class is the gender, unknown ones are -1.
 
     The features are the other columns of the profile, each one-hot, kept sparse: six of some
     4,800 entries of a row aren't zero.
     """
-    path = places[PENN94.path]
+    path = paths[PENN94.path]
     with reading(path, "facebook100's mat layout"):
         content = _load(path)
         profile = np.asarray(content["local_info"]).astype(np.int64)
@@ -74,9 +74,9 @@ def _load(path: Path) -> dict[str, object]:
 
 
 def _one_hot(column: np.ndarray) -> sp.csr_array:
-    known, place = np.unique(column, return_inverse=True)
+    known, index = np.unique(column, return_inverse=True)
     ones = np.ones(column.size, dtype=np.float32)
-    return sp.csr_array((ones, (np.arange(column.size), place)), shape=(column.size, known.size))
+    return sp.csr_array((ones, (np.arange(column.size), index)), shape=(column.size, known.size))
 
 
 def _csr(matrix: object) -> Tensor:

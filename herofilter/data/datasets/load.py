@@ -23,7 +23,7 @@ def load_dataset(name: str | Path, split: int | str | None = 0) -> Data:
     Args:
         name: a name that :func:`list_datasets` lists, the path of an ``.npz`` file that
             :func:`read_npz` can read, or that of a folder that :func:`save_graph_folder` wrote.
-        split: the number of a split; the name of one (``"public"`` for the citation graphs,
+        split: the index of a split; the name of one (``"public"`` for the citation graphs,
             ``"ogb"`` for ogbn-arxiv); or None for all numbered splits at once, as masks of shape
             ``[n, splits]``.
 
@@ -90,12 +90,12 @@ def _load(info: DatasetInfo, source: Source, key: str) -> Data:
             return kept
     fetch(info.name, source.files, source.download)
     files = (*source.files, *source.optional)
-    places = {file.path: place for file in files if (place := find(file)) is not None}
-    return cached_graph(key, lambda: _read(info, source, places), list(places.values()))
+    paths = {file.path: path for file in files if (path := find(file)) is not None}
+    return cached_graph(key, lambda: _read(info, source, paths), list(paths.values()))
 
 
-def _read(info: DatasetInfo, source: Source, places: dict[str, Path]) -> Data:
-    data = source.read(places)
+def _read(info: DatasetInfo, source: Source, paths: dict[str, Path]) -> Data:
+    data = source.read(paths)
     data.name = info.name
     data.variant = data.get("variant") or source.variant
     data.num_nodes = int(data.num_nodes)
@@ -124,9 +124,9 @@ def _source(info: DatasetInfo, split: int | str | None) -> Source:
     except TypeError:
         known = False
     if not known:
-        numbers = f"a number from 0 to {info.num_splits - 1}" if info.num_splits > 1 else "0"
+        indices = f"a number from 0 to {info.num_splits - 1}" if info.num_splits > 1 else "0"
         names = "".join(f", {name!r}" for name in info.named)
-        raise ConfigError(f"split of {info.name} must be {numbers}{names} or None (got {split!r})")
+        raise ConfigError(f"split of {info.name} must be {indices}{names} or None (got {split!r})")
     return info.numbered
 
 

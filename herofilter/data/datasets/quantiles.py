@@ -1,4 +1,4 @@
-"""Classes made from a number: even quantiles, as LINKX makes them from years."""
+"""Classes from the even quantiles of a value, as LINKX makes them from years."""
 
 import numpy as np
 import torch

@@ -137,8 +137,8 @@ def _linkx() -> list[DatasetInfo]:
 
 
 def _built_in() -> list[DatasetInfo]:
-    club = Source("four communities, random 48/32/20", lambda places: geom_gcn.karate())
-    blocks = Source("csbm uniform h=0.5, random 48/32/20", lambda places: csbm())
+    club = Source("four communities, random 48/32/20", lambda paths: geom_gcn.karate())
+    blocks = Source("csbm uniform h=0.5, random 48/32/20", lambda paths: csbm())
     return [
         DatasetInfo("karate", "Zachary's karate club", "built in", 10, club),
         DatasetInfo("csbm", "a synthetic graph of five classes", "built in", 10, blocks),

@@ -56,15 +56,15 @@ def data_folders() -> list[Path]:
 
 
 def find(file: RawFile) -> Path | None:
-    """Return the first place that holds ``file``, or None."""
-    places = (folder / file.path for folder in data_folders())
-    return next((place for place in places if place.is_file()), None)
+    """Return the path of ``file`` in the first folder that holds it, or None."""
+    paths = (folder / file.path for folder in data_folders())
+    return next((path for path in paths if path.is_file()), None)
 
 
 def fetch(
     name: str, files: Sequence[RawFile], download: Callable[[], None] | None = None
 ) -> list[Path]:
-    """Return the places of ``files``, downloading the absent ones.
+    """Return the paths of ``files``, downloading the absent ones.
 
     ``download`` replaces the download of single files, for datasets that come as one archive.
     """
@@ -76,24 +76,24 @@ def fetch(
             _download(file)
     except (OSError, http.client.HTTPException) as error:
         raise absent_error(name, files, f"the download failed: {error}") from error
-    places = [place for file in files if (place := find(file)) is not None]
-    if len(places) < len(files):
+    paths = [path for file in files if (path := find(file)) is not None]
+    if len(paths) < len(files):
         raise absent_error(name, files, "there is no download for them")
-    return places
+    return paths
 
 
 def absent_error(name: str, files: Sequence[RawFile], reason: str) -> DatasetError:
     """Return the error that names every absent file and the folders to put them into."""
     absent = [file.path for file in files if find(file) is None]
     given = os.environ.get("HEROFILTER_DATA")
-    own = (
+    where = (
         f"into the folder {given}, which HEROFILTER_DATA names,"
         if given
         else "into a folder of yours and set the environment variable HEROFILTER_DATA to it,"
     )
     return DatasetError(
         f"the files of {name!r} must be on disk ({reason}); "
-        f"put {', '.join(absent)} {own} or into {raw_folder()}"
+        f"put {', '.join(absent)} {where} or into {raw_folder()}"
     )
 
 

@@ -1,1 +1,1 @@
-"""Graphs drawn at random: block models and power laws."""
+"""Random graphs: block models and power laws."""

@@ -1,4 +1,4 @@
-"""The edges of a block model: pairs of nodes whose mean node heterophily is a chosen number."""
+"""The edges of a block model: pairs of nodes with a given mean node heterophily."""
 
 import math
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 
 _TOLERANCE = 0.004
 _ATTEMPTS = 8
-_REDRAWS = 6
+_RETRIES = 6
 
 
 def block_edges(
@@ -21,17 +21,17 @@ def block_edges(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return sources and partners of about ``n * average_degree / 2`` different pairs.
 
-    Pairs that clash with earlier ones are drawn anew a few times and then left out, so classes
+    Pairs that repeat earlier ones are sampled again a few times and then left out, so classes
     that are nearly full end up with slightly fewer edges.
     """
     weights = _weights(y.size, average_degree, power_law, rng)
     pool = _Pool.make(y, int(y.max()) + 1, weights)
-    return _draw(pool, y, heterophily, round(y.size * average_degree / 2), cyclic, rng)
+    return _sample(pool, y, heterophily, round(y.size * average_degree / 2), cyclic, rng)
 
 
 @dataclass(frozen=True)
 class _Pool:
-    """Nodes sorted by class, so that a partner of a class is one draw from a range."""
+    """Nodes sorted by class, so that a partner of a class is sampled from one range."""
 
     nodes: np.ndarray
     start: np.ndarray
@@ -47,19 +47,19 @@ class _Pool:
         return cls(nodes, start, ends)
 
     def partners(self, of: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draw one node of each class in ``of``, by weight if there are weights."""
+        """Sample one node of each class in ``of``, by weight if there are weights."""
         low, high = self.start[of], self.start[of + 1]
         share = rng.random(of.size)
         if self.ends is None:
-            place = low + (share * (high - low)).astype(np.int64)
+            index = low + (share * (high - low)).astype(np.int64)
         else:
             mass = self.ends[low] + share * (self.ends[high] - self.ends[low])
-            place = np.searchsorted(self.ends, mass, side="right") - 1
-        partner: np.ndarray = self.nodes[np.clip(place, low, high - 1)]
+            index = np.searchsorted(self.ends, mass, side="right") - 1
+        partner: np.ndarray = self.nodes[np.clip(index, low, high - 1)]
         return partner
 
     def sources(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Give every node a turn, so that none stays isolated; the rest is drawn by weight."""
+        """Return every node, so that none stays isolated, and further ones sampled by weight."""
         num_nodes = self.nodes.size
         if self.ends is None:
             rounds, rest = divmod(count, num_nodes)
@@ -67,14 +67,14 @@ class _Pool:
             return np.concatenate([np.tile(np.arange(num_nodes), rounds), extra])
         # sorted, because the search below is then several times faster
         mass = np.sort(rng.random(count - num_nodes)) * self.ends[-1]
-        drawn = np.clip(np.searchsorted(self.ends, mass, side="right") - 1, 0, num_nodes - 1)
-        return np.concatenate([np.arange(num_nodes), self.nodes[drawn]])
+        sampled = np.clip(np.searchsorted(self.ends, mass, side="right") - 1, 0, num_nodes - 1)
+        return np.concatenate([np.arange(num_nodes), self.nodes[sampled]])
 
 
-def _draw(
+def _sample(
     pool: _Pool, y: np.ndarray, target: float, count: int, cyclic: bool, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw edges until their mean node heterophily is near ``target``; keep the nearest."""
+    """Sample edges until their mean node heterophily is near ``target``; keep the nearest."""
     share, nearest = target, math.inf
     best = (np.empty(0, np.int64), np.empty(0, np.int64))
     for _ in range(_ATTEMPTS):
@@ -103,7 +103,7 @@ def _pairs(
 ) -> tuple[np.ndarray, np.ndarray]:
     num_classes, target = pool.start.size - 1, np.empty_like(source)
     todo = np.arange(source.size)
-    for _ in range(_REDRAWS):
+    for _ in range(_RETRIES):
         of = y[source[todo]]
         if cyclic:
             step = other[todo].astype(of.dtype)
@@ -119,7 +119,7 @@ def _pairs(
 
 
 def _clashes(source: np.ndarray, target: np.ndarray, num_nodes: int) -> np.ndarray:
-    """Return the places of self-loops and of all but the first copy of each pair."""
+    """Return the indices of self-loops and of all but the first copy of each pair."""
     key = np.minimum(source, target) * num_nodes + np.maximum(source, target)
     order = np.argsort(key, kind="stable")
     ranked = key[order]

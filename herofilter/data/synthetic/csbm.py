@@ -1,4 +1,4 @@
-"""Graphs made to measure: the contextual stochastic block model with a chosen heterophily."""
+"""Synthetic graphs: the contextual stochastic block model with a chosen heterophily."""
 
 import math
 
@@ -27,7 +27,7 @@ def csbm(
     seed: int = 0,
     num_splits: int = 10,
 ) -> Data:
-    r"""Draw a graph whose mean node heterophily is ``heterophily``.
+    r"""Sample a graph whose mean node heterophily is ``heterophily``.
 
     The heterophily of a node is the share of its neighbours with another label, over the
     undirected graph. Each of the :math:`n d / 2` edges takes a source and a partner: of the

@@ -25,10 +25,10 @@ def power_law_graph(
     exponent: float = 2.5,
     seed: int = 0,
 ) -> Data:
-    r"""Draw a directed Chung-Lu graph with exactly ``num_edges`` edges, fast and in little memory.
+    r"""Sample a directed Chung-Lu graph with exactly ``num_edges`` edges in little memory.
 
-    Both ends of an edge are drawn with the weights :math:`(i + i_0)^{-1/(\gamma - 1)}` of the ranks
-    :math:`i`, for which the draw has a closed form; :math:`i_0` keeps the largest expected degree
+    Both ends of an edge are sampled by the weights :math:`(i + i_0)^{-1/(\gamma - 1)}` of ranks
+    :math:`i`, for which sampling has a closed form; :math:`i_0` keeps the largest expected degree
     at :math:`\sqrt{2m}`. No pair of nodes has two edges, in whatever direction, and none is a
     self-loop. Some nodes have no edges, as in real graphs. Classes are balanced, features are unit
     noise around class means, and half of the nodes are training nodes.
@@ -50,9 +50,9 @@ def power_law_graph(
     """
     _check(num_nodes, num_edges, num_classes, homophily, num_features, exponent)
     rng = np.random.default_rng(seed)
-    draw = _Draw(num_nodes, num_edges, num_classes, homophily, exponent, rng)
-    keys = draw.pairs()
-    # ranks of like weight are neighbours, ids aren't: nothing may hang on their order
+    sampler = _PairSampler(num_nodes, num_edges, num_classes, homophily, exponent, rng)
+    keys = sampler.pairs()
+    # ranks are sorted by weight; ids are shuffled, so that their order means nothing
     node_of = rng.permutation(num_nodes)
     y = np.empty(num_nodes, dtype=np.int64)
     y[node_of] = np.arange(num_nodes) % num_classes
@@ -67,8 +67,8 @@ def power_law_graph(
     return data
 
 
-class _Draw:
-    """Draws pairs of ranks by weight until there are enough different ones."""
+class _PairSampler:
+    """Samples pairs of ranks by weight until there are enough different ones."""
 
     def __init__(
         self,
@@ -93,10 +93,10 @@ class _Draw:
             missing = self.m - keys.size
             if missing <= 0:
                 break
-            # where hubs are full, the last few pairs would be a long time coming by weight
+            # where hubs are full, sampling the last few pairs by weight would take long
             by_weight = attempt < _ROUNDS
-            drawn = self._keys(missing + missing // 16 + 16, by_weight)
-            keys = np.concatenate([keys, drawn])
+            sampled = self._keys(missing + missing // 16 + 16, by_weight)
+            keys = np.concatenate([keys, sampled])
             keys.sort()
             keys = keys[np.concatenate([[True], keys[1:] != keys[:-1]])]
         surplus = keys.size - self.m
@@ -120,12 +120,12 @@ class _Draw:
         if not by_weight:
             return self.rng.integers(0, self.n, count)
         low, high = self.shift**self.power, (self.n + self.shift) ** self.power
-        place = self.rng.random(count)
-        place *= high - low
-        place += low
-        np.power(place, 1 / self.power, out=place)
-        place -= self.shift
-        return np.clip(place.astype(np.int64), 0, self.n - 1)
+        position = self.rng.random(count)
+        position *= high - low
+        position += low
+        np.power(position, 1 / self.power, out=position)
+        position -= self.shift
+        return np.clip(position.astype(np.int64), 0, self.n - 1)
 
 
 def _edge_index(keys: np.ndarray, node_of: np.ndarray, rng: np.random.Generator) -> Tensor:

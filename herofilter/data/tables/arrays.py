@@ -1,4 +1,4 @@
-"""Graphs and node numbers from whatever arrays they come in."""
+"""Graphs and node indices from arrays of several kinds."""
 
 from typing import Any
 
@@ -28,10 +28,10 @@ def graph_from_arrays(features: Any, edges: Any, weights: Any = None) -> Data:
 
 def bare_graph(data: Data) -> Data:
     """Return a graph with the features and edges of ``data`` alone."""
-    # features that were made up from the edges are none
-    made_up = data.x is None or data.get("featureless", False)
+    # features that were derived from the edges don't count
+    derived = data.x is None or data.get("featureless", False)
     bare = Data(edge_index=data.edge_index, num_nodes=data.num_nodes)
-    bare.x = None if made_up else feature_tensor(data.x)
+    bare.x = None if derived else feature_tensor(data.x)
     if data.get("edge_weight") is not None:
         bare.edge_weight = data.edge_weight
     return bare
@@ -74,15 +74,15 @@ def feature_tensor(features: Any) -> Tensor:
 
 
 def edge_tensor(edges: Any) -> Tensor:
-    """Return edges as a tensor of whole numbers ``[2, E]``, if that is what they are."""
+    """Return edges as an int64 tensor ``[2, E]``; other than integers stay as they are."""
     edge_index = torch.as_tensor(edges if isinstance(edges, Tensor) else np.asarray(edges))
-    # an array of no edges has no type of its own
-    whole = not edge_index.is_floating_point() and edge_index.dtype != torch.bool
-    return edge_index.long() if whole or not edge_index.numel() else edge_index
+    # the type of an empty array means nothing
+    integral = not edge_index.is_floating_point() and edge_index.dtype != torch.bool
+    return edge_index.long() if integral or not edge_index.numel() else edge_index
 
 
 def node_tensor(nodes: Any, num_nodes: int) -> Tensor:
-    """Return node numbers, given as a vector or a column, as a tensor ``[b]``.
+    """Return node indices, given as a vector or a column, as a tensor ``[b]``.
 
     Example:
         >>> node_tensor([[2], [0]], num_nodes=3)
@@ -93,18 +93,18 @@ def node_tensor(nodes: Any, num_nodes: int) -> Tensor:
         array = array[:, 0]
     if array.ndim != 1:
         raise GraphError(
-            f"X must be a vector of node numbers (got shape {list(array.shape)}); "
+            f"X must be a vector of node indices (got shape {list(array.shape)}); "
             "give features together with edge_index"
         )
     if array.dtype.kind not in "iuf" or (array.dtype.kind == "f" and (array % 1 != 0).any()):
         raise GraphError(
-            f"X must hold node numbers, which are whole (got {array.dtype}); "
+            f"X must hold node indices, which are integers (got {array.dtype}); "
             "a mask gives them with np.flatnonzero(mask)"
         )
     found = torch.from_numpy(array.astype(np.int64))
     if found.numel() and not 0 <= int(found.min()) <= int(found.max()) < num_nodes:
         raise GraphError(
-            f"X must hold node numbers from 0 to {num_nodes - 1} "
+            f"X must hold node indices from 0 to {num_nodes - 1} "
             f"(got {int(found.min())} to {int(found.max())})"
         )
     return found

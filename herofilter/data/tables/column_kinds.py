@@ -1,4 +1,4 @@
-"""Kinds of feature columns: each remembers its training table and turns a column into numbers.
+"""Kinds of feature columns: each is fitted to the training table and turns a column into floats.
 
 A feature stands for something that the training table showed: without missing or rare values
 there, there is no feature for them, because nobody would have trained its weight.
@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from herofilter.data.tables.column_values import (
     as_booleans,
-    as_numbers,
+    as_floats,
     as_text,
     most_frequent,
 )
@@ -37,12 +37,12 @@ class Numeric:
     @classmethod
     def fit(cls, name: str, column: pa.ChunkedArray) -> "Numeric | None":
         """Return the encoder of a column, or None if all its rows say the same."""
-        values = as_numbers(name, column)
+        values = as_floats(name, column)
         known = values[~np.isnan(values)]
         missing = known.size < values.size
         if known.size == 0 or (not missing and known.min() == known.max()):
             return None
-        # as shares of the largest, because squares of huge numbers overflow
+        # as shares of the largest, because squares of huge values overflow
         largest = float(np.abs(known).max()) or 1.0
         shares = known / largest
         std = largest * float(shares.std()) if known.min() < known.max() else 0.0
@@ -53,7 +53,7 @@ class Numeric:
         return (self.name, f"{self.name} is missing")[: 1 + self.missing]
 
     def encode(self, column: pa.ChunkedArray) -> np.ndarray:
-        values = as_numbers(self.name, column)
+        values = as_floats(self.name, column)
         unknown = np.isnan(values)
         with np.errstate(over="ignore"):
             scaled = np.clip((values - self.mean) / self.std, -_FURTHEST, _FURTHEST)
@@ -111,10 +111,10 @@ class Category:
         text = as_text(self.name, column)
         found = pc.index_in(text, value_set=pa.array(self.values, pa.string()))
         absent = text.is_null().to_numpy()
-        place = found.fill_null(len(self.values) if self.rest else -1).to_numpy().astype(np.int64)
-        place[absent] = len(self.names) - 1 if self.missing else -1
-        rows = np.flatnonzero(place >= 0)
-        return ones_at(rows, place[rows], (len(text), len(self.names)))
+        index = found.fill_null(len(self.values) if self.rest else -1).to_numpy().astype(np.int64)
+        index[absent] = len(self.names) - 1 if self.missing else -1
+        rows = np.flatnonzero(index >= 0)
+        return ones_at(rows, index[rows], (len(text), len(self.names)))
 
 
 def _with_indicator(values: np.ndarray, unknown: np.ndarray, indicator: bool) -> np.ndarray:
@@ -124,6 +124,6 @@ def _with_indicator(values: np.ndarray, unknown: np.ndarray, indicator: bool) ->
 
 
 def ones_at(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> sp.csr_array:
-    """Return a matrix with ones at some places; ``rows`` is sorted."""
+    """Return a matrix with ones at the given rows and columns; ``rows`` is sorted."""
     starts = np.searchsorted(rows, np.arange(shape[0] + 1))
     return sp.csr_array((np.ones(rows.size, np.float32), columns, starts), shape=shape)

@@ -1,4 +1,4 @@
-"""What a column holds: as numbers, as text, or as the items of its lists."""
+"""The values of a column as floats, as text, or as the items of its lists."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,13 +8,13 @@ import pyarrow.compute as pc
 
 from herofilter.errors import GraphError
 
-_WHOLE_NUMBER = r"^(0|-?[1-9][0-9]*)$"
+_INTEGER = r"^(0|-?[1-9][0-9]*)$"
 _PIECE = 1 << 20
 _SECONDS = 1e-6
 
 
-def as_numbers(name: str, column: pa.ChunkedArray) -> np.ndarray:
-    """Return float64 values, NaN where missing or infinite; moments are seconds since 1970."""
+def as_floats(name: str, column: pa.ChunkedArray) -> np.ndarray:
+    """Return float64 values, NaN where missing or infinite; dates become seconds since 1970."""
     kind, unit = column.type, 1.0
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         column, unit = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64()), _SECONDS
@@ -28,8 +28,8 @@ def as_numbers(name: str, column: pa.ChunkedArray) -> np.ndarray:
 
 def as_booleans(name: str, column: pa.ChunkedArray) -> np.ndarray:
     """Return 1.0 for true and 0.0 for false, NaN where missing."""
-    truths = _cast(name, column, pa.bool_(), "true or false")
-    values: np.ndarray = truths.cast(pa.float64()).to_numpy()
+    booleans = _cast(name, column, pa.bool_(), "true or false")
+    values: np.ndarray = booleans.cast(pa.float64()).to_numpy()
     return values
 
 
@@ -47,8 +47,8 @@ def as_text(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def plain_integers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Return text as whole numbers if all of it is, without leading zeros; else None."""
-    if not pc.all(pc.match_substring_regex(column, _WHOLE_NUMBER), min_count=0).as_py():
+    """Return text as integers if all of it is, without leading zeros; else None."""
+    if not pc.all(pc.match_substring_regex(column, _INTEGER), min_count=0).as_py():
         return None
     for kind in (pa.int64(), pa.uint64()):
         try:

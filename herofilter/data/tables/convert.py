@@ -88,8 +88,8 @@ def from_edge_list(
         nodes["label"] = _column([labels.get(name) for name in known], "labels")
     label = None if labels is None else "label"
     weight = "weight" if weighted else None
-    own = read_graph(edges, pa.table(nodes), label, weight=weight, directed=directed)
-    return _with_notes(own, note)
+    graph = read_graph(edges, pa.table(nodes), label, weight=weight, directed=directed)
+    return _with_notes(graph, note)
 
 
 def from_networkx(
@@ -123,7 +123,7 @@ def from_networkx(
     rows = list(graph.edges(data=True))
     weighted = weight is not None and any(weight in row[2] for row in rows)
     weights = [row[2].get(weight, 1.0) for row in rows] if weighted else None
-    own = read_graph(
+    found = read_graph(
         _edges(known, ids, rows, weights),
         pa.table(columns),
         label,
@@ -132,7 +132,7 @@ def from_networkx(
         features=features,
         directed=graph.is_directed(),
     )
-    return _with_notes(own, notes)
+    return _with_notes(found, notes)
 
 
 def from_scipy(
@@ -140,7 +140,7 @@ def from_scipy(
 ) -> TableGraph:
     """Return the graph of an adjacency matrix; an entry in row i and column j is an edge i → j.
 
-    Ids are row numbers. ``x``, a dense or sparse matrix, becomes the features as it is; in ``y``
+    Ids are row indices. ``x``, a dense or sparse matrix, becomes the features as it is; in ``y``
     None, NaN and -1 are unlabelled.
 
     Example:
@@ -180,13 +180,13 @@ def from_scipy(
     )
 
 
-def to_tables(own: TableGraph) -> tuple[pa.Table, pa.Table]:
+def to_tables(graph: TableGraph) -> tuple[pa.Table, pa.Table]:
     """Return edges (source, target, weight) and nodes (id, label, split, features) as tables.
 
     :func:`~herofilter.data.tables.read_graph.read_graph` reads the same graph from them: give it
     ``label="label"``, ``weight="weight"`` and ``split="split"`` where there are such columns.
     """
-    data, ids = own.data, own.ids
+    data, ids = graph.data, graph.ids
     source, target = (ids.take(pa.array(ends.numpy())) for ends in data.edge_index)
     edges = {"source": source, "target": target}
     if data.get("edge_weight") is not None:
@@ -198,38 +198,38 @@ def to_tables(own: TableGraph) -> tuple[pa.Table, pa.Table]:
         nodes.append(column)
 
     if data.get("y") is not None:
-        labels = _chosen(pa.array(own.classes), data.y)
+        labels = _chosen(pa.array(graph.classes), data.y)
         add(pa.field("label", labels.type), labels)
     if data.get("train_mask") is not None:
         part = torch.full((len(ids),), -1)
         for i, name in enumerate(MASKS):
             part[data[name]] = i
         add(pa.field("split", pa.string()), _chosen(pa.array(_SPLIT), part))
-    if own.encoder.degrees is None and data.x is not None:
+    if graph.encoder.degrees is None and data.x is not None:
         column, field = vector_column("features", _matrix(data.x))
         add(field, column)
     return pa.table(edges), pa.table(nodes, schema=pa.schema(fields))
 
 
 def _ids(known: list[Any]) -> tuple[pa.Array, list[str]]:
-    """Return ids as numbers or text; other kinds of names become text, with a note."""
+    """Return ids as integers or text; other kinds of names become text, with a note."""
     types = pa.types
     try:
         ids = pa.array(known)
     except (pa.ArrowException, TypeError, ValueError):
         ids = pa.nulls(len(known))
-    # whole floats, as in an array of ids beside weights, become integers like those of a table
+    # integral floats, as in an array of ids beside weights, become integers like those of a table
     if any(fits(ids.type) for fits in (types.is_integer, types.is_string, types.is_floating)):
         return ids, []
-    note = ["nodes are neither all text nor all whole numbers, so their ids are their text"]
+    note = ["nodes are neither all text nor all integers, so their ids are their text"]
     return pa.array([str(name) for name in known], pa.string()), note if known else []
 
 
 def _edges(
     known: list[Any], ids: pa.Array, rows: Sequence[Sequence[Any]], weights: list[Any] | None
 ) -> pa.Table:
-    place = {name: i for i, name in enumerate(known)}
-    ends = [pa.array([place[row[side]] for row in rows], pa.int64()) for side in (0, 1)]
+    row_of = {name: i for i, name in enumerate(known)}
+    ends = [pa.array([row_of[row[side]] for row in rows], pa.int64()) for side in (0, 1)]
     edges = {"source": ids.take(ends[0]), "target": ids.take(ends[1])}
     if weights is not None:
         edges["weight"] = _column(weights, "weights", pa.float64())
@@ -259,10 +259,10 @@ def _matrix(x: Tensor) -> np.ndarray | sp.csr_array:
     return sp.csr_array(parts, shape=tuple(x.shape))
 
 
-def _chosen(values: pa.Array, numbers: Tensor) -> pa.Array:
-    """Return the value of each number; -1 is missing."""
-    return values.take(pa.array(numbers.numpy(), mask=(numbers < 0).numpy()))
+def _chosen(values: pa.Array, indices: Tensor) -> pa.Array:
+    """Return the value at each index; -1 is missing."""
+    return values.take(pa.array(indices.numpy(), mask=(indices < 0).numpy()))
 
 
-def _with_notes(own: TableGraph, notes: Iterable[str]) -> TableGraph:
-    return TableGraph(own.data, own.ids, own.classes, own.encoder, (*notes, *own.notes))
+def _with_notes(graph: TableGraph, notes: Iterable[str]) -> TableGraph:
+    return TableGraph(graph.data, graph.ids, graph.classes, graph.encoder, (*notes, *graph.notes))

@@ -38,8 +38,8 @@ def merged_edges(
     if weights is None:
         different = np.unique(key)
     else:
-        different, place = np.unique(key, return_inverse=True)
-        total = np.bincount(place, weights, minlength=different.size)
+        different, index = np.unique(key, return_inverse=True)
+        total = np.bincount(index, weights, minlength=different.size)
         edge_weight = torch.from_numpy(total.astype(np.float32))
     repeated = key.size - different.size
     edge_index = torch.from_numpy(np.stack([different // num_nodes, different % num_nodes]))

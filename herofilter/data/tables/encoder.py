@@ -51,8 +51,10 @@ class Degrees:
 class FeatureEncoder:
     """How each column becomes features; a table without usable columns has ``degrees``.
 
-    Numbers are standardised, categories become one feature per value, lists one per item. What
-    kind a column is, its type says; ``notes`` says which columns were left out and why.
+    Numeric columns are standardised, categories become one feature per value, lists one per item.
+    A column's type decides its kind; ``notes`` says which columns were left out and why. Means and
+    known values are those of all rows of the table, since the features of every node, though not
+    its label, are known in training.
 
     Example:
         >>> table = pa.table({"age": [20, 40, None], "country": ["DE", "FR", "DE"]})
@@ -101,7 +103,7 @@ class FeatureEncoder:
 
     @property
     def text_columns(self) -> tuple[str, ...]:
-        """Columns to be read as text, even where a file shows only numbers in them."""
+        """Columns to be read as text, even where a file has only numbers in them."""
         text = (Category, Items)
         return tuple(column.name for column in self.columns if isinstance(column, text))
 
@@ -129,7 +131,7 @@ class FeatureEncoder:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "FeatureEncoder":
-        """Return what :meth:`to_dict` gave, also after a way through JSON."""
+        """Return what :meth:`to_dict` gave, also after it was written to JSON."""
         try:
             columns = []
             for entry in values["columns"]:
@@ -155,10 +157,10 @@ def _joined(blocks: Sequence[np.ndarray | sp.csr_array]) -> Tensor:
     if filled < SPARSE_BELOW * shape[0] * shape[1]:
         joined = sp.hstack([sp.csr_array(block) for block in blocks], format="csr")
         joined.sort_indices()
-        starts, places = (
+        starts, columns = (
             torch.from_numpy(array.astype(np.int64)) for array in (joined.indptr, joined.indices)
         )
-        return csr_tensor(starts, places, torch.from_numpy(joined.data), shape)
+        return csr_tensor(starts, columns, torch.from_numpy(joined.data), shape)
     dense = np.empty(shape, np.float32)
     start = 0
     for block in blocks:

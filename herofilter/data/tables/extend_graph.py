@@ -1,4 +1,4 @@
-"""New nodes and edges: a graph of their own, or additions to one that is known."""
+"""Tables that come after training: a new graph, or nodes and edges that extend the known one."""
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ _TEXT = pa.large_string()
 
 
 def read_extended(
-    own: TableGraph,
+    graph: TableGraph,
     edges: TableSource | None = None,
     nodes: TableSource | None = None,
     *,
@@ -32,29 +32,29 @@ def read_extended(
 ) -> tuple[TableGraph, Tensor]:
     """Read tables that come later than a graph, and return a graph and the rows they are about.
 
-    If every edge joins two nodes of the new table, the tables are a graph of their own. Otherwise
-    they add to ``own``: edges may then join new and known nodes, and a node that was known
+    If every edge joins two nodes of the new table, the tables are a new graph. Otherwise
+    they extend ``graph``: edges may then join new and known nodes, and a node that was known
     gets the features of its new row. Without a table of nodes the rows are all known nodes.
 
     Args:
-        own: the graph that a model was trained on, with its encoder.
+        graph: the graph that a model was trained on, with its encoder.
         edges: new edges; none by default.
         nodes: new nodes, with the columns of training but the label; none by default.
         id_column, source, target, weight: as in :func:`~herofilter.read_graph`.
 
     Example:
         >>> people = pa.table({"id": ["ann", "bob"], "age": [31, 25]})
-        >>> own = read_graph(pa.table({"source": ["ann"], "target": ["bob"]}), people)
+        >>> graph = read_graph(pa.table({"source": ["ann"], "target": ["bob"]}), people)
         >>> new = pa.table({"id": ["cy"], "age": [40]})
         >>> edges = pa.table({"source": ["cy"], "target": ["ann"]})
-        >>> extended, rows = read_extended(own, edges, new)
+        >>> extended, rows = read_extended(graph, edges, new)
         >>> extended.ids.to_pylist(), rows.tolist()
         (['ann', 'bob', 'cy'], [2])
     """
     if edges is None and nodes is None:
-        return own, torch.arange(int(own.data.num_nodes or 0))
+        return graph, torch.arange(int(graph.data.num_nodes or 0))
     ends, weights, notes = _read_edges(edges, source, target, weight)
-    table, new_ids, more = _read_nodes(own, nodes, id_column)
+    table, new_ids, more = _read_nodes(graph, nodes, id_column)
     notes += more
     if edges is not None and nodes is not None and _all_known(ends, new_ids):
         alone = read_graph(
@@ -64,29 +64,29 @@ def read_extended(
             source=source,
             target=target,
             weight=weight,
-            encoder=own.encoder,
-            classes=own.classes,
+            encoder=graph.encoder,
+            classes=graph.classes,
         )
         return alone, torch.arange(len(alone.ids))
-    known = own.ids.cast(_TEXT)
+    known = graph.ids.cast(_TEXT)
     added = new_ids.filter(pc.invert(pc.is_in(new_ids, value_set=known)))
     everyone = pa.concat_arrays([known, added])
-    if (own.data.get("edge_weight") is None) != (weights is None) and edges is not None:
+    if (graph.data.get("edge_weight") is None) != (weights is None) and edges is not None:
         has = "no weights" if weights is not None else "weights"
         raise GraphError(
             f"new edges must be like those of training, which have {has}; "
             "name their column of weights, or leave it out"
         )
-    data, edge_notes = _joined_edges(own.data, everyone, ends, weights)
+    data, edge_notes = _joined_edges(graph.data, everyone, ends, weights)
     rows = torch.from_numpy(pc.index_in(new_ids, value_set=everyone).to_numpy().astype(np.int64))
-    data.x = _joined_features(own, table, data, rows)
-    _keep_labels(own.data, data)
+    data.x = _joined_features(graph, table, data, rows)
+    _keep_labels(graph.data, data)
     notes += [
         f"the tables add {len(added)} nodes and {len(ends[0])} edges to the graph of training",
         *edge_notes,
     ]
-    ids = _as_before(own.ids, added)
-    extended = TableGraph(data, ids, own.classes, own.encoder, tuple(notes))
+    ids = _as_before(graph.ids, added)
+    extended = TableGraph(data, ids, graph.classes, graph.encoder, tuple(notes))
     return extended, rows if nodes is not None else torch.arange(len(ids))
 
 
@@ -105,15 +105,15 @@ def _read_edges(
 
 
 def _read_nodes(
-    own: TableGraph, nodes: TableSource | None, id_column: str
+    graph: TableGraph, nodes: TableSource | None, id_column: str
 ) -> tuple[pa.Table | None, pa.Array, list[str]]:
     if nodes is None:
         return None, pa.array([], _TEXT), []
     file = open_table(nodes, "nodes")
     name, notes = find_id(file.names, id_column)
-    own.encoder.check_columns(file.names)
-    columns = [name, *(column.name for column in own.encoder.columns)]
-    table = file.read(columns, text=[name, *own.encoder.text_columns])
+    graph.encoder.check_columns(file.names)
+    columns = [name, *(column.name for column in graph.encoder.columns)]
+    table = file.read(columns, text=[name, *graph.encoder.text_columns])
     # the checks of a table of nodes: none without an id, none twice
     ids = match_ids(table[name].cast(_TEXT), *[pa.chunked_array([], _TEXT)] * 2).ids
     return table, ids.cast(_TEXT), notes
@@ -143,24 +143,24 @@ def _joined_edges(
     return data, list(matched.notes)
 
 
-def _joined_features(own: TableGraph, table: pa.Table | None, data: Data, rows: Tensor) -> Tensor:
+def _joined_features(graph: TableGraph, table: pa.Table | None, data: Data, rows: Tensor) -> Tensor:
     """Return the features of all nodes; a row of the new table counts more than the old one."""
     n = int(data.num_nodes or 0)
-    if own.encoder.degrees is not None:
-        return own.encoder.transform(pa.table({"row": np.arange(n)}), data.edge_index)
-    known: Tensor = own.data.x
+    if graph.encoder.degrees is not None:
+        return graph.encoder.transform(pa.table({"row": np.arange(n)}), data.edge_index)
+    known: Tensor = graph.data.x
     if table is None:
         return known
     before = _matrix(known)
-    new = _matrix(own.encoder.transform(table, data.edge_index))
+    new = _matrix(graph.encoder.transform(table, data.edge_index))
     # row of each node in the old features stacked above the new ones
-    place = np.arange(n)
-    place[rows.numpy()] = before.shape[0] + np.arange(new.shape[0])
+    row_of = np.arange(n)
+    row_of[rows.numpy()] = before.shape[0] + np.arange(new.shape[0])
     if sp.issparse(before):
         stacked = sp.vstack([before, sp.csr_array(new)], format="csr")
     else:
         stacked = np.concatenate([before, sp.csr_array(new).toarray()])
-    return feature_tensor(stacked[place])
+    return feature_tensor(stacked[row_of])
 
 
 def _keep_labels(before: Data, data: Data) -> None:

@@ -1,4 +1,4 @@
-"""Labels as users have them, and as the trainer wants them: numbers from 0, -1 for none."""
+"""Labels as users have them, and as training needs them: class indices from 0, -1 for none."""
 
 from typing import Any
 
@@ -12,28 +12,27 @@ Label = str | int | bool
 
 
 def encode_labels(y: Any) -> tuple[tuple[Label, ...], Tensor]:
-    """Return the classes in order and each label's class number, -1 where there is no label.
+    """Return the classes in order and each label's class index, -1 where there is no label.
 
     Example:
         >>> encode_labels(["spam", None, "ham", "spam"])
         (('ham', 'spam'), tensor([ 1, -1,  0,  1]))
     """
     labels, known = read_labels(y)
-    classes, number = np.unique(labels, return_inverse=True)
+    classes, index = np.unique(labels, return_inverse=True)
     if classes.size < 2:
         raise GraphError(
             f"y must hold at least two classes (got {classes.size}); there is nothing to tell apart"
         )
     codes = np.full(known.shape, -1, np.int64)
-    codes[known] = number
+    codes[known] = index
     return tuple(classes.tolist()), torch.from_numpy(codes)
 
 
 def read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels that are there, and which they are: ``[m]`` and a mask ``[n]``.
 
-    No label is None, NaN or, among numbers, -1. Floating-point numbers that are all whole count
-    as integers.
+    No label is None, NaN or, among numbers, -1. Floats that are all integral count as integers.
     """
     array = _vector(y)
     known = np.array([_is_there(value) for value in array.tolist()], dtype=bool)
@@ -47,7 +46,7 @@ def read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
 def _vector(y: Any) -> np.ndarray:
     if isinstance(y, Tensor):
         y = y.numpy()
-    # a list with a None or a NaN among words would otherwise become words altogether
+    # numpy would turn None and NaN in a list of text into text
     array = y if isinstance(y, np.ndarray) else np.asarray(y, dtype=object)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -66,13 +65,13 @@ def _is_there(value: object) -> bool:
 
 
 def _of_one_kind(labels: np.ndarray) -> np.ndarray:
-    """Return labels as an array of whole numbers, truth values or words."""
+    """Return labels as an array of integers, booleans or text."""
     if labels.dtype.kind == "O":
         kinds = {_kind(value) for value in labels.tolist()}
         if len(kinds) > 1:
             raise GraphError(
                 f"y must hold labels of one kind (got {' and '.join(sorted(kinds))}); "
-                "make them all words, for instance"
+                "make them all text, for instance"
             )
         labels = np.array(labels.tolist())
     if labels.dtype.kind == "f":
@@ -84,15 +83,13 @@ def _of_one_kind(labels: np.ndarray) -> np.ndarray:
             )
         labels = labels.astype(np.int64)
     if labels.size and labels.dtype.kind not in "iubU":
-        raise GraphError(
-            f"y must hold words, whole numbers or truth values (got {labels.dtype}); convert it"
-        )
+        raise GraphError(f"y must hold text, integers or booleans (got {labels.dtype}); convert it")
     return labels
 
 
 def _kind(value: object) -> str:
     if isinstance(value, bool | np.bool_):
-        return "truth values"
+        return "booleans"
     if isinstance(value, int | float | np.number):
         return "numbers"
-    return "words" if isinstance(value, str) else type(value).__name__
+    return "text" if isinstance(value, str) else type(value).__name__

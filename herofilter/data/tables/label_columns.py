@@ -1,4 +1,4 @@
-"""Labels and splits: columns of a table of nodes as class numbers and masks."""
+"""Labels and splits: columns of a table of nodes as class indices and masks."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ def read_labels(
     *,
     text: bool = False,
 ) -> tuple[Tensor, tuple[Class, ...], list[str]]:
-    """Return class numbers, -1 where the label is missing; what the classes are called; notes.
+    """Return class indices, -1 where the label is missing; what the classes are called; notes.
 
     Classes are sorted, or those of ``classes``, and a label that isn't among the latter counts
     as missing. ``text`` says that the column came from a text file, so its kind is a guess.
@@ -75,13 +75,13 @@ def read_split(column: pa.ChunkedArray, name: str) -> dict[str, Tensor]:
             f"the split column {name!r} must hold train, val or test, or nothing for unused nodes "
             f"(got {strange[0].as_py()!r})"
         )
-    numbers = pa.array([*_PARTS.values(), -1])
-    part = torch.from_numpy(numbers.to_numpy()[found.fill_null(len(_PARTS)).to_numpy()])
+    parts = pa.array([*_PARTS.values(), -1])
+    part = torch.from_numpy(parts.to_numpy()[found.fill_null(len(_PARTS)).to_numpy()])
     return {mask: part == i for i, mask in enumerate(MASKS)}
 
 
 def _categorical(column: pa.ChunkedArray, name: str, text: bool) -> pa.ChunkedArray:
-    """Return labels as text, whole numbers or booleans."""
+    """Return labels as text, integers or booleans."""
     if pa.types.is_nested(column.type):
         raise GraphError(
             f"the label {name!r} must hold one class per node (got {column.type}): "
@@ -106,13 +106,13 @@ def _categorical(column: pa.ChunkedArray, name: str, text: bool) -> pa.ChunkedAr
 
 
 def _guess(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return text as whole numbers, truths or fractions if all of it is; codes as 007 stay."""
-    numbers = plain_integers(column)
-    if numbers is not None:
-        return numbers
+    """Return text as integers, booleans or floats if all of it is; codes such as 007 stay text."""
+    integers = plain_integers(column)
+    if integers is not None:
+        return integers
     lower = pc.utf8_lower(column)
-    truths = pc.is_in(lower.drop_null(), value_set=pa.array(["true", "false"]))
-    if pc.all(truths, min_count=0).as_py():
+    booleans = pc.is_in(lower.drop_null(), value_set=pa.array(["true", "false"]))
+    if pc.all(booleans, min_count=0).as_py():
         return pc.equal(lower, "true")
     if pc.any(pc.match_substring_regex(column, _LEADING_ZERO)).as_py():
         return column

@@ -1,4 +1,4 @@
-"""Kinds of feature columns that hold lists: items of a set, and vectors of numbers."""
+"""Kinds of feature columns that hold lists: items of a set, and vectors of floats."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,6 +13,7 @@ from herofilter.data.tables.column_values import as_finite, check_list, item_pie
 from herofilter.errors import GraphError
 
 MOST_ITEMS = 5000
+# the names of the fields in a table
 PLACE, VALUE = "place", "value"
 
 
@@ -43,7 +44,7 @@ class Items:
         keys = [np.empty(0, np.int64)]
         for rows, items in item_pieces(self.name, column, self.separator):
             found = pc.index_in(items, value_set=known).fill_null(-1).to_numpy().astype(np.int64)
-            # an item that stands twice in a row counts once
+            # an item that occurs twice in a row counts once
             keys.append(np.unique(rows[found >= 0] * width + found[found >= 0]))
         key = np.concatenate(keys)
         return ones_at(key // width, key % width, (len(column), width))
@@ -51,9 +52,9 @@ class Items:
 
 @dataclass(frozen=True)
 class Vector:
-    """Numbers that come as one list of equal length per row, such as embeddings, as they are.
+    """Floats that come as one list of equal length per row, such as embeddings, as they are.
 
-    A list of pairs, ``place`` and ``value``, stands for a list that is zero at other places.
+    A list of pairs, ``place`` and ``value``, is a list that is zero at all other indices.
     """
 
     kind: ClassVar[str] = "vector"
@@ -98,14 +99,14 @@ class Vector:
         return values
 
     def _sparse(self, rows: np.ndarray, pairs: pa.ChunkedArray, num_rows: int) -> sp.csr_array:
-        place = pc.struct_field(pairs, PLACE).to_numpy()
-        if place.size and not 0 <= place.min() <= place.max() < self.width:
+        index = pc.struct_field(pairs, PLACE).to_numpy()
+        if index.size and not 0 <= index.min() <= index.max() < self.width:
             raise GraphError(
-                f"places in the column {self.name!r} must be from 0 to {self.width - 1} "
-                f"(got {place.min()} to {place.max()})"
+                f"indices in the column {self.name!r} must be from 0 to {self.width - 1} "
+                f"(got {index.min()} to {index.max()})"
             )
         value = as_finite(self.name, pc.struct_field(pairs, VALUE))
-        return sp.csr_array((value, (rows, place)), shape=(num_rows, self.width))
+        return sp.csr_array((value, (rows, index)), shape=(num_rows, self.width))
 
 
 def vector_column(name: str, matrix: Any) -> tuple[pa.Array, pa.Field]:

@@ -1,4 +1,4 @@
-"""Node ids of any kind: compared between tables, and turned into row numbers."""
+"""Node ids of any kind: compared between tables, and turned into row indices."""
 
 from dataclasses import dataclass
 
@@ -34,7 +34,7 @@ def match_ids(
 ) -> MatchedIds:
     """Find the row of every edge's ends among ``nodes``, or number the ends if there are none.
 
-    Ids from text files are whole numbers only if all of them are, in both tables and without
+    Ids from text files are integers only if all of them are, in both tables and without
     leading zeros; ``nodes_text`` and ``edges_text`` say which tables came from one.
 
     Example:
@@ -49,10 +49,10 @@ def match_ids(
     }
     text = {"nodes": nodes_text, "source": edges_text, "target": edges_text}
     columns = {role: column for role, column in given.items() if column is not None}
-    numbers = {role: plain_integers(columns[role]) for role in columns if text[role]}
-    numbers |= {role: columns[role] for role in columns if pa.types.is_integer(columns[role].type)}
-    if all(numbers.get(role) is not None for role in columns):
-        columns = numbers
+    integers = {role: plain_integers(columns[role]) for role in columns if text[role]}
+    integers |= {role: columns[role] for role in columns if pa.types.is_integer(columns[role].type)}
+    if all(integers.get(role) is not None for role in columns):
+        columns = integers
     alike, compared_as_text = _alike(columns)
     known = alike.get("nodes")
     if known is None:
@@ -76,7 +76,7 @@ def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def _readable(column: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
-    """Return ids as numbers or text, none missing."""
+    """Return ids as integers or text, none missing."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_null(column.type):
@@ -88,7 +88,7 @@ def _readable(column: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
             column = column.cast(pa.string())
         except pa.ArrowException as error:
             raise GraphError(
-                f"node ids must be text or whole numbers (got {column.type} in the {what})"
+                f"node ids must be text or integers (got {column.type} in the {what})"
             ) from error
     missing = column.null_count
     if is_string(column.type):
@@ -102,7 +102,7 @@ def _readable(column: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
 
 
 def _whole(column: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
-    """Turn floats into integers: pandas makes floats of whole numbers beside missing ones."""
+    """Turn floats into integers: pandas makes floats of integers beside missing ones."""
     column = pc.if_else(pc.is_nan(column), None, column)
     fine = pc.and_(
         pc.equal(pc.floor(column), column), pc.less(pc.abs(column), _LARGEST_EXACT_FLOAT)
@@ -110,7 +110,7 @@ def _whole(column: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
     wrong = column.filter(pc.invert(fine))
     if len(wrong):
         raise GraphError(
-            f"node ids must be text or whole numbers (got {wrong[0].as_py()!r} in the {what}); "
+            f"node ids must be text or integers (got {wrong[0].as_py()!r} in the {what}); "
             "read them as text, so that none loses digits"
         )
     return column.cast(pa.int64())
@@ -118,15 +118,15 @@ def _whole(column: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
 
 def _alike(columns: dict[str, pa.ChunkedArray]) -> tuple[dict[str, pa.ChunkedArray], bool]:
     """Return the columns in one type, and whether kinds that differ were made text for it."""
-    whole = [pa.types.is_integer(column.type) for column in columns.values()]
-    for kind in (pa.int64(), pa.uint64()) if all(whole) else ():
+    integral = [pa.types.is_integer(column.type) for column in columns.values()]
+    for kind in (pa.int64(), pa.uint64()) if all(integral) else ():
         try:
             return {role: column.cast(kind) for role, column in columns.items()}, False
         except pa.ArrowInvalid:
             continue
     wide = any(pa.types.is_large_string(column.type) for column in columns.values())
     text = pa.large_string() if wide else pa.string()
-    return {role: column.cast(text) for role, column in columns.items()}, any(whole)
+    return {role: column.cast(text) for role, column in columns.items()}, any(integral)
 
 
 def _check_different(ids: pa.ChunkedArray) -> None:

@@ -1,4 +1,4 @@
-"""Predictions out: one row per node, by the user's own ids."""
+"""Predictions out: one row per node, by the user's ids."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -83,7 +83,7 @@ def _writer(
 ) -> Any:
     if suffix == ".parquet":
         return pyarrow.parquet.ParquetWriter(path, schema)
-    # plain cells as other tools write them; pyarrow would quote all text otherwise
+    # plain values as other tools write them; pyarrow would quote all text otherwise
     options = pyarrow.csv.WriteOptions(quoting_style="none", quoting_header="none")
     if not _plain(ids, classes, options):
         options = pyarrow.csv.WriteOptions()
@@ -97,8 +97,8 @@ def _plain(
     titles = pa.array([_title(name) for name in classes])
     pieces = (ids.slice(first, _ROWS) for first in range(0, len(ids), _ROWS))
     try:
-        for cells in (pa.array(list(classes)), titles, *pieces):
-            table = pa.Table.from_arrays([cells], names=["id"])
+        for values in (pa.array(list(classes)), titles, *pieces):
+            table = pa.Table.from_arrays([values], names=["id"])
             pyarrow.csv.write_csv(table, pa.BufferOutputStream(), options)
     except pa.ArrowInvalid:
         return False

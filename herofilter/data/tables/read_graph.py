@@ -1,4 +1,4 @@
-"""Your own graph: a table of edges, and perhaps one of nodes with features and labels."""
+"""A graph from the user's tables: edges, and perhaps nodes with features and labels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -68,8 +68,8 @@ def read_graph(
 ) -> TableGraph:
     """Read a graph from tables: CSV, TSV or Parquet files, data frames, or Arrow tables.
 
-    Ids may be text or numbers of any size; in text files they stay text, as in "007", unless all
-    are plain whole numbers. Repeated edges are merged and their weights added.
+    Ids may be text or integers of any size; in text files they stay text, as in "007", unless all
+    are plain integers. Repeated edges are merged and their weights added.
 
     Args:
         edges: one row per edge.

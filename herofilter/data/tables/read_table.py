@@ -175,12 +175,12 @@ def _tidy(column: pa.ChunkedArray, guess: bool, comma: bool) -> pa.ChunkedArray:
         trimmed = pc.if_else(missing, None, trimmed)
     elif not comma:
         return column
-    numbers = trimmed
+    values = trimmed
     if comma and pc.all(pc.match_substring_regex(trimmed, _DECIMAL_COMMA)).as_py():
-        numbers = pc.replace_substring(trimmed, ",", ".")
+        values = pc.replace_substring(trimmed, ",", ".")
     for kind in (pa.int64(), pa.float64()) if guess else ():
         try:
-            return numbers.cast(kind)
+            return values.cast(kind)
         except pa.ArrowInvalid:
             continue
     return trimmed

@@ -1,4 +1,4 @@
-"""Which column is which: by the given name, a usual one, or the place."""
+"""Which column is which: by the given name, a usual one, or the position."""
 
 from collections.abc import Sequence
 
@@ -66,8 +66,8 @@ def find_features(
     """Return the feature columns, by default all that aren't ``taken``, and notes."""
     if features is None:
         free = [name for name in names if name not in taken]
-        numbers = [name for name in free if name in _ROW_NUMBERS]
-        notes = [f"column {name!r} was left out: it is a row number" for name in numbers]
+        row_numbers = [name for name in free if name in _ROW_NUMBERS]
+        notes = [f"column {name!r} was left out: it is a row number" for name in row_numbers]
         return [name for name in free if name not in _ROW_NUMBERS], notes
     found = [find_column(names, name, "nodes") for name in features]
     clash = next((name for name in found if name in taken), None)

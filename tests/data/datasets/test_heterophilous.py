@@ -85,7 +85,7 @@ def test_pickled_objects_stay_pickled(tmp_path: Path) -> None:
 
 def test_graph_that_breaks_a_rule(tmp_path: Path) -> None:
     path = raw_files.write_npz(tmp_path / "mine.npz", edges=raw_files.EDGES + 5)
-    with pytest.raises(GraphError, match=r"node numbers from 0 to 29 \(got 5 to 34"):
+    with pytest.raises(GraphError, match=r"node indices from 0 to 29 \(got 5 to 34"):
         read_npz(path)
     raw_files.write_npz(path, edges=raw_files.EDGES + 0.5)
     with pytest.raises(DatasetError, match="the layout that read_npz describes"):

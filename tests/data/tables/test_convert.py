@@ -38,31 +38,31 @@ def test_networkx() -> None:
     graph.add_node("lone", age=20)
     graph.add_edge("a", "b", weight=2.5)
     graph.add_edge("b", "b")
-    own = from_networkx(graph, label="team")
-    assert own.ids.to_pylist() == ["b", "a", "lone"]
-    assert own.data.y.tolist() == [0, 1, -1]
-    assert own.data.edge_index.tolist() == [[0, 1], [0, 0]]
-    assert own.data.edge_weight.tolist() == [1.0, 2.5]
-    assert own.encoder.names == ("age", "tags has p", "tags has q")
+    found = from_networkx(graph, label="team")
+    assert found.ids.to_pylist() == ["b", "a", "lone"]
+    assert found.data.y.tolist() == [0, 1, -1]
+    assert found.data.edge_index.tolist() == [[0, 1], [0, 0]]
+    assert found.data.edge_weight.tolist() == [1.0, 2.5]
+    assert found.encoder.names == ("age", "tags has p", "tags has q")
     bare = from_networkx(graph, features=[], weight=None)
     assert bare.encoder.degrees is not None
     assert "edge_weight" not in bare.data
 
 
 def test_undirected_networkx_runs_both_ways() -> None:
-    own = from_networkx(nx.path_graph(3))
-    assert own.ids.to_pylist() == [0, 1, 2]
-    assert own.data.edge_index.tolist() == [[0, 1, 1, 2], [1, 0, 2, 1]]
+    found = from_networkx(nx.path_graph(3))
+    assert found.ids.to_pylist() == [0, 1, 2]
+    assert found.data.edge_index.tolist() == [[0, 1, 1, 2], [1, 0, 2, 1]]
     # parallel edges are merged like repeated rows of a table
     twice = from_networkx(nx.MultiGraph([(0, 1), (0, 1)]))
     assert twice.data.edge_index.tolist() == [[0, 1], [1, 0]]
 
 
 def test_networkx_with_names_that_are_no_ids() -> None:
-    own = from_networkx(nx.grid_2d_graph(2, 2))
-    assert own.ids.to_pylist() == ["(0, 0)", "(0, 1)", "(1, 0)", "(1, 1)"]
-    assert own.notes[0] == (
-        "nodes are neither all text nor all whole numbers, so their ids are their text"
+    found = from_networkx(nx.grid_2d_graph(2, 2))
+    assert found.ids.to_pylist() == ["(0, 0)", "(0, 1)", "(1, 0)", "(1, 1)"]
+    assert found.notes[0] == (
+        "nodes are neither all text nor all integers, so their ids are their text"
     )
     mixed = from_networkx(nx.Graph([(1, "a")]))
     assert mixed.ids.to_pylist() == ["1", "a"]
@@ -72,23 +72,23 @@ def test_networkx_with_names_that_are_no_ids() -> None:
 def test_networkx_with_awkward_attributes() -> None:
     graph = nx.Graph([("a", "b")])
     nx.set_node_attributes(graph, {"a": {"id": 1, "bad": 1}, "b": {"id": 2, "bad": "x"}})
-    own = from_networkx(graph)
-    assert own.ids.to_pylist() == ["a", "b"]
-    assert own.encoder.names == ("id",)
-    assert own.notes == ("attribute 'bad' was left out: its values are of mixed kinds",)
+    found = from_networkx(graph)
+    assert found.ids.to_pylist() == ["a", "b"]
+    assert found.encoder.names == ("id",)
+    assert found.notes == ("attribute 'bad' was left out: its values are of mixed kinds",)
 
 
 def test_edge_list() -> None:
-    own = from_edge_list([("a", "b"), ("c", "a")], directed=False)
-    assert own.ids.to_pylist() == ["a", "b", "c"]
-    assert own.data.edge_index.tolist() == [[0, 0, 1, 2], [1, 2, 0, 0]]
-    own = from_edge_list(np.array([[5, 6], [6, 5]]), {6: "x", 7: "y"})
-    assert own.ids.to_pylist() == [5, 6, 7]
-    assert own.data.y.tolist() == [-1, 0, 1]
+    found = from_edge_list([("a", "b"), ("c", "a")], directed=False)
+    assert found.ids.to_pylist() == ["a", "b", "c"]
+    assert found.data.edge_index.tolist() == [[0, 0, 1, 2], [1, 2, 0, 0]]
+    found = from_edge_list(np.array([[5, 6], [6, 5]]), {6: "x", 7: "y"})
+    assert found.ids.to_pylist() == [5, 6, 7]
+    assert found.data.y.tolist() == [-1, 0, 1]
     assert from_edge_list([(1, 2, 0.5), (1, 2, 1)]).data.edge_weight.tolist() == [1.5]
     # an array holds one type only, so ids beside weights are floats
-    own = from_edge_list(np.array([[5, 6, 0.5]]))
-    assert own.ids.to_pylist() == [5, 6]
+    found = from_edge_list(np.array([[5, 6, 0.5]]))
+    assert found.ids.to_pylist() == [5, 6]
     with pytest.raises(GraphError, match=r"labels must be of one kind \(got a mix: "):
         from_edge_list([(1, 2)], {1: "x", 2: 3})
     with pytest.raises(GraphError, match=r"weights must be of one kind \(got a mix: "):
@@ -105,32 +105,32 @@ def test_pandas() -> None:
     edges = pd.DataFrame({"who": ["a"], "whom": ["b"], "km": [3]})
     nodes = pd.DataFrame({"team": ["x", "y"], "age": [1.0, 3.0]}, index=["a", "b"])
     nodes.index.name = "person"
-    own = from_pandas(
+    found = from_pandas(
         edges, nodes, "team", id_column="person", source="who", target="whom", weight="km"
     )
-    assert own.ids.to_pylist() == ["a", "b"]
-    assert own.data.edge_weight.tolist() == [3.0]
-    assert own.data.x.tolist() == [[-1.0], [1.0]]
-    assert own.notes == ()
+    assert found.ids.to_pylist() == ["a", "b"]
+    assert found.data.edge_weight.tolist() == [3.0]
+    assert found.data.x.tolist() == [[-1.0], [1.0]]
+    assert found.notes == ()
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.coo_array])
 def test_scipy(form: type) -> None:
     x = np.array([[0.0, 1.5, 0.0], [0.0, 0.0, 0.0], [2.0, 0.0, 0.0]])
-    own = from_scipy(form([[0, 2, 0], [0, 0, 1], [0, 0, 0]]), x=form(x), y=[1, -1, 0])
-    assert own.ids.to_pylist() == [0, 1, 2]
-    assert own.data.edge_index.tolist() == [[0, 1], [1, 2]]
-    assert own.data.edge_weight.tolist() == [2.0, 1.0]
-    assert torch.equal(own.data.x.to_dense(), torch.from_numpy(x).float())
-    assert own.data.y.tolist() == [1, -1, 0]
-    assert own.notes == ("1 of 3 nodes have no label",)
+    found = from_scipy(form([[0, 2, 0], [0, 0, 1], [0, 0, 0]]), x=form(x), y=[1, -1, 0])
+    assert found.ids.to_pylist() == [0, 1, 2]
+    assert found.data.edge_index.tolist() == [[0, 1], [1, 2]]
+    assert found.data.edge_weight.tolist() == [2.0, 1.0]
+    assert torch.equal(found.data.x.to_dense(), torch.from_numpy(x).float())
+    assert found.data.y.tolist() == [1, -1, 0]
+    assert found.notes == ("1 of 3 nodes have no label",)
 
 
 def test_scipy_without_more() -> None:
-    own = from_scipy(sp.eye_array(3))
-    assert "edge_weight" not in own.data
-    assert own.data.y is None
-    assert own.encoder.degrees is not None
+    found = from_scipy(sp.eye_array(3))
+    assert "edge_weight" not in found.data
+    assert found.data.y is None
+    assert found.encoder.degrees is not None
     for wrong, text in (
         ({"x": [[1.0]]}, "x must have one row per node (got 1 for 3 nodes)"),
         ({"x": [1.0, 2.0, 3.0]}, "x must be a matrix (got shape [3])"),
@@ -145,10 +145,10 @@ def test_scipy_without_more() -> None:
 
 def test_wide_features_stay_sparse() -> None:
     x = sp.random_array((50, 100_000), density=1e-4, format="csr", rng=0, dtype=np.float32)
-    own = from_scipy(sp.eye_array(50), x=x)
-    assert own.data.x.layout == torch.sparse_csr
-    assert own.data.x.shape == (50, 100_000)
-    assert own.data.x.values().numel() == x.nnz
+    found = from_scipy(sp.eye_array(50), x=x)
+    assert found.data.x.layout == torch.sparse_csr
+    assert found.data.x.shape == (50, 100_000)
+    assert found.data.x.values().numel() == x.nnz
 
 
 @pytest.mark.parametrize("wide", [False, True])
@@ -162,8 +162,8 @@ def test_round_trip(tmp_path: Path, wide: bool) -> None:
     if wide:
         nodes["tags"] = [[f"{name}{i}" for i in range(9)] for name in "abc"]
     edges = pa.table({"source": ["007", "ß"], "target": ["b c", "ß"], "w": [0.5, 2.0]})
-    own = read_graph(edges, pa.table(nodes), "team", weight="w", split="part")
-    for name, table in zip(("edges", "nodes"), to_tables(own), strict=True):
+    found = read_graph(edges, pa.table(nodes), "team", weight="w", split="part")
+    for name, table in zip(("edges", "nodes"), to_tables(found), strict=True):
         pq.write_table(table, tmp_path / f"{name}.parquet")
     again = read_graph(
         tmp_path / "edges.parquet",
@@ -172,12 +172,12 @@ def test_round_trip(tmp_path: Path, wide: bool) -> None:
         weight="weight",
         split="split",
     )
-    assert_same(own, again)
+    assert_same(found, again)
 
 
 def test_round_trip_keeps_empty_features_and_big_ids() -> None:
     x = sp.csr_array(([1.0], ([0], [1])), shape=(2, 6))
-    own = from_scipy(sp.csr_array([[0, 1], [0, 0]]), x=x, y=[True, False])
-    assert_same(own, read_graph(*to_tables(own), "label"))
+    found = from_scipy(sp.csr_array([[0, 1], [0, 0]]), x=x, y=[True, False])
+    assert_same(found, read_graph(*to_tables(found), "label"))
     bare = from_edge_list([(2**60, 2**60 + 1)])
     assert_same(bare, read_graph(*to_tables(bare)))

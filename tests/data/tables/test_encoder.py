@@ -269,8 +269,8 @@ def test_other_kinds_than_in_training(
 
 
 def test_chunks_make_no_difference() -> None:
-    whole = {"n": [1, 2, None, 4], "c": ["x", "y", "x", None], "t": [["a"], ["b", "a"], None, []]}
-    encoder, table = fit(**whole)
+    columns = {"n": [1, 2, None, 4], "c": ["x", "y", "x", None], "t": [["a"], ["b", "a"], None, []]}
+    encoder, table = fit(**columns)
     pieces = pa.concat_tables([table.slice(i, 1) for i in range(4)])
-    assert FeatureEncoder.fit(pieces, list(whole)) == encoder
+    assert FeatureEncoder.fit(pieces, list(columns)) == encoder
     assert torch.equal(encoder.transform(pieces, NO_EDGES), encoder.transform(table, NO_EDGES))

@@ -1,4 +1,4 @@
-"""Tables that come later: a graph of their own, or additions to a known one."""
+"""Tables that come later: a new graph, or an extension of a known one."""
 
 import pyarrow as pa
 import pytest
@@ -21,66 +21,66 @@ KNOWN = read_graph(edges(("a", "b"), ("b", "c")), people(("a", 1.0), ("b", 2.0),
 
 
 def test_without_tables_it_is_the_known_graph() -> None:
-    own, rows = read_extended(KNOWN)
-    assert own is KNOWN
+    extended, rows = read_extended(KNOWN)
+    assert extended is KNOWN
     assert rows.tolist() == [0, 1, 2]
 
 
 def test_new_nodes_join_known_ones() -> None:
-    own, rows = read_extended(KNOWN, edges(("d", "a"), ("a", "b")), people(("d", 2.0)))
-    assert own.ids.to_pylist() == ["a", "b", "c", "d"]
+    extended, rows = read_extended(KNOWN, edges(("d", "a"), ("a", "b")), people(("d", 2.0)))
+    assert extended.ids.to_pylist() == ["a", "b", "c", "d"]
     assert rows.tolist() == [3]
     # the edge from a to b was there before
-    assert own.data.edge_index.t().tolist() == [[0, 1], [1, 2], [3, 0]]
-    torch.testing.assert_close(own.data.x[:3], KNOWN.data.x)
-    torch.testing.assert_close(own.data.x[3], KNOWN.data.x[1])
+    assert extended.data.edge_index.t().tolist() == [[0, 1], [1, 2], [3, 0]]
+    torch.testing.assert_close(extended.data.x[:3], KNOWN.data.x)
+    torch.testing.assert_close(extended.data.x[3], KNOWN.data.x[1])
 
 
 def test_a_known_node_gets_its_new_features() -> None:
-    own, rows = read_extended(KNOWN, edges(("d", "a")), people(("b", 3.0), ("d", 1.0)))
+    extended, rows = read_extended(KNOWN, edges(("d", "a")), people(("b", 3.0), ("d", 1.0)))
     assert rows.tolist() == [1, 3]
-    torch.testing.assert_close(own.data.x[1], KNOWN.data.x[2])
-    torch.testing.assert_close(own.data.x[3], KNOWN.data.x[0])
+    torch.testing.assert_close(extended.data.x[1], KNOWN.data.x[2])
+    torch.testing.assert_close(extended.data.x[3], KNOWN.data.x[0])
 
 
 def test_tables_that_need_nobody_else_are_a_graph_of_their_own() -> None:
-    own, rows = read_extended(KNOWN, edges(("x", "y")), people(("x", 1.0), ("y", 3.0)))
-    assert own.ids.to_pylist() == ["x", "y"]
+    extended, rows = read_extended(KNOWN, edges(("x", "y")), people(("x", 1.0), ("y", 3.0)))
+    assert extended.ids.to_pylist() == ["x", "y"]
     assert rows.tolist() == [0, 1]
     # scaled as in training, not by itself
-    torch.testing.assert_close(own.data.x[:, 0], KNOWN.data.x[[0, 2], 0])
+    torch.testing.assert_close(extended.data.x[:, 0], KNOWN.data.x[[0, 2], 0])
 
 
 def test_new_edges_alone_and_new_nodes_alone() -> None:
-    own, rows = read_extended(KNOWN, edges(("c", "a")))
+    extended, rows = read_extended(KNOWN, edges(("c", "a")))
     assert rows.tolist() == [0, 1, 2]
-    assert own.data.edge_index.t().tolist() == [[0, 1], [1, 2], [2, 0]]
-    own, rows = read_extended(KNOWN, nodes=people(("d", 2.0)))
+    assert extended.data.edge_index.t().tolist() == [[0, 1], [1, 2], [2, 0]]
+    extended, rows = read_extended(KNOWN, nodes=people(("d", 2.0)))
     assert rows.tolist() == [3]
-    assert torch.equal(own.data.edge_index, KNOWN.data.edge_index)
+    assert torch.equal(extended.data.edge_index, KNOWN.data.edge_index)
 
 
 def test_numbers_stay_numbers() -> None:
     known = read_graph(edges((1, 2)), people((1, 1.0), (2, 2.0)))
-    own, _ = read_extended(known, edges((3, 1)), people((3, 1.5)))
-    assert own.ids.to_pylist() == [1, 2, 3]
+    extended, _ = read_extended(known, edges((3, 1)), people((3, 1.5)))
+    assert extended.ids.to_pylist() == [1, 2, 3]
 
 
 def test_labels_and_masks_of_known_nodes_are_kept() -> None:
     table = people(("a", 1.0), ("b", 2.0)).append_column("topic", pa.array(["x", "y"]))
     table = table.append_column("part", pa.array(["train", "test"]))
     known = read_graph(edges(("a", "b")), table, "topic", split="part")
-    own, _ = read_extended(known, edges(("d", "a")), people(("d", 1.5)))
-    assert own.data.y.tolist() == [0, 1, -1]
-    assert own.data.train_mask.tolist() == [True, False, False]
-    assert own.classes == ("x", "y")
+    extended, _ = read_extended(known, edges(("d", "a")), people(("d", 1.5)))
+    assert extended.data.y.tolist() == [0, 1, -1]
+    assert extended.data.train_mask.tolist() == [True, False, False]
+    assert extended.classes == ("x", "y")
 
 
-def test_degrees_are_counted_in_the_grown_graph() -> None:
+def test_degrees_are_counted_in_the_extended_graph() -> None:
     known = read_graph(edges(("a", "b"), ("b", "c")))
-    own, _ = read_extended(known, edges(("c", "a")))
+    extended, _ = read_extended(known, edges(("c", "a")))
     # a ring: every node has one edge out and one in
-    assert own.data.x[0].tolist() == own.data.x[1].tolist() == own.data.x[2].tolist()
+    assert extended.data.x[0].tolist() == extended.data.x[1].tolist() == extended.data.x[2].tolist()
 
 
 def test_a_stranger_in_the_edges_is_refused() -> None:

@@ -26,7 +26,7 @@ def texts(odd: str = "") -> pa.Array:
     [
         (texts(), ["a", "b", "c"], True),
         (pa.array(range(90)), [0, 1, 2], True),
-        # one cell that needs quotes, and long after the first part
+        # one value that needs quotes, and long after the first part
         (texts(", jr"), ["a", "b", "c"], False),
         (texts(), ["a", "b, or c", "d"], False),
         (texts(), ["id", 'say "b"', "c"], False),
@@ -37,11 +37,11 @@ def test_parts_give_the_bytes_of_the_whole(
     tmp_path: Path, ids: pa.Array, classes: list, plain: bool
 ) -> None:
     table = predictions_table(ids, classes, SHARES)
-    pyarrow.csv.write_csv(table, tmp_path / "whole.csv", PLAIN if plain else None)
+    pyarrow.csv.write_csv(table, tmp_path / "at-once.csv", PLAIN if plain else None)
     if not plain:
         with pytest.raises(pa.ArrowInvalid):
             pyarrow.csv.write_csv(table, tmp_path / "no.csv", PLAIN)
-    expected = (tmp_path / "whole.csv").read_bytes()
+    expected = (tmp_path / "at-once.csv").read_bytes()
     for size in (7, 40, 90):
         write_predictions(tmp_path / "parts.csv", ids, classes, iter(SHARES.split(size)))
         assert (tmp_path / "parts.csv").read_bytes() == expected
@@ -53,10 +53,10 @@ def test_parquet_is_the_same_file_in_one_part_and_the_same_table_in_several(
     tmp_path: Path,
 ) -> None:
     table = predictions_table(texts(), ["a", "b", "c"], SHARES)
-    pyarrow.parquet.write_table(table, tmp_path / "whole.parquet")
+    pyarrow.parquet.write_table(table, tmp_path / "at-once.parquet")
     path = tmp_path / "parts.parquet"
     write_predictions(path, texts(), ["a", "b", "c"], SHARES)
-    assert path.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+    assert path.read_bytes() == (tmp_path / "at-once.parquet").read_bytes()
     write_predictions(path, texts(), ["a", "b", "c"], iter(SHARES.split(7)))
     assert pyarrow.parquet.read_table(path).equals(table)
 

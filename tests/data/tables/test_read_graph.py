@@ -38,7 +38,7 @@ def with_ids(*ids: Any, kind: pa.DataType | None = None) -> pa.Table:
 
 
 def test_edges_and_nodes(tmp_path: Path) -> None:
-    own = csv(
+    graph = csv(
         tmp_path,
         "source,target,km\r\nb,a,2.5\r\nc,b,1\r\nb,a,0.5\r\nc,c,4\r\n",
         "\ufeffid,age,country,team,part\r\na,20,DE,red,train\r\nb,40,FR,,test\r\n"
@@ -47,20 +47,20 @@ def test_edges_and_nodes(tmp_path: Path) -> None:
         weight="km",
         split="part",
     )
-    data = own.data
-    assert own.ids.to_pylist() == ["a", "b", "c", "d"]
+    data = graph.data
+    assert graph.ids.to_pylist() == ["a", "b", "c", "d"]
     assert data.num_nodes == 4
     assert data.edge_index.tolist() == [[1, 2, 2], [0, 1, 2]]
     assert data.edge_weight.tolist() == [3.0, 1.0, 4.0]
-    assert own.classes == ("blue", "red")
+    assert graph.classes == ("blue", "red")
     assert data.y.tolist() == [1, -1, 0, 1]
     assert data.y.dtype == torch.int64
-    assert own.encoder.names == ("age", "age is missing", "country=DE", "country=FR")
+    assert graph.encoder.names == ("age", "age is missing", "country=DE", "country=FR")
     assert data.x.shape == (4, 4)
     assert data.train_mask.tolist() == [True, False, False, False]
     assert data.val_mask.tolist() == [False, False, True, False]
     assert data.test_mask.tolist() == [False] * 4
-    assert own.notes == (
+    assert graph.notes == (
         "repeated edges were merged and their weights added: 1 rows of 4",
         "edges from a node to itself were kept: 1",
         "1 of 4 nodes have no label",
@@ -70,24 +70,24 @@ def test_edges_and_nodes(tmp_path: Path) -> None:
 
 
 def test_edges_alone() -> None:
-    own = read_graph(EDGES)
-    assert own.ids.to_pylist() == ["a", "b", "c"]
-    assert own.classes == ()
-    assert own.data.y is None
-    assert own.encoder.names == ("log out-degree", "log in-degree")
-    assert own.notes[0] == "there is no table of nodes: they were made from the edges"
+    graph = read_graph(EDGES)
+    assert graph.ids.to_pylist() == ["a", "b", "c"]
+    assert graph.classes == ()
+    assert graph.data.y is None
+    assert graph.encoder.names == ("log out-degree", "log in-degree")
+    assert graph.notes[0] == "there is no table of nodes: they were made from the edges"
 
 
 def test_edges_both_ways() -> None:
-    own = read_graph(EDGES.append_column("w", [[1.0, 2.0, 3.0]]), weight="w", directed=False)
-    assert own.data.edge_index.tolist() == [[0, 0, 1, 1, 2, 2], [1, 2, 0, 2, 0, 1]]
-    assert own.data.edge_weight.tolist() == [1, 3, 1, 2, 3, 2]
+    graph = read_graph(EDGES.append_column("w", [[1.0, 2.0, 3.0]]), weight="w", directed=False)
+    assert graph.data.edge_index.tolist() == [[0, 0, 1, 1, 2, 2], [1, 2, 0, 2, 0, 1]]
+    assert graph.data.edge_weight.tolist() == [1, 3, 1, 2, 3, 2]
 
 
 def test_no_edges_at_all(tmp_path: Path) -> None:
-    own = csv(tmp_path, "source,target\n", "id,x\n1,2\n3,4\n")
-    assert own.data.edge_index.shape == (2, 0)
-    assert own.ids.type == pa.int64()
+    graph = csv(tmp_path, "source,target\n", "id,x\n1,2\n3,4\n")
+    assert graph.data.edge_index.shape == (2, 0)
+    assert graph.ids.type == pa.int64()
     assert "at least one node" in refusal(GraphError, tmp_path / "edges.csv")
 
 
@@ -95,17 +95,17 @@ def test_no_edges_at_all(tmp_path: Path) -> None:
 
 
 def test_leading_zeros_survive(tmp_path: Path) -> None:
-    own = csv(tmp_path, "source,target\n007,42\n", "id,x\n007,1\n42,2\n7,3\n")
-    assert own.ids.to_pylist() == ["007", "42", "7"]
-    assert own.data.edge_index.tolist() == [[0], [1]]
-    assert own.position("007") == 0
-    assert own.position(7) == 2
+    graph = csv(tmp_path, "source,target\n007,42\n", "id,x\n007,1\n42,2\n7,3\n")
+    assert graph.ids.to_pylist() == ["007", "42", "7"]
+    assert graph.data.edge_index.tolist() == [[0], [1]]
+    assert graph.position("007") == 0
+    assert graph.position(7) == 2
 
 
 def test_plain_numbers_in_one_file_only_stay_text(tmp_path: Path) -> None:
-    own = csv(tmp_path, "source,target\n7,8\n", "id\n7\n8\n09\n")
-    assert own.ids.to_pylist() == ["7", "8", "09"]
-    assert not any("compared as text" in note for note in own.notes)
+    graph = csv(tmp_path, "source,target\n7,8\n", "id\n7\n8\n09\n")
+    assert graph.ids.to_pylist() == ["7", "8", "09"]
+    assert not any("compared as text" in note for note in graph.notes)
 
 
 @pytest.mark.parametrize(
@@ -121,16 +121,16 @@ def test_plain_numbers_in_one_file_only_stay_text(tmp_path: Path) -> None:
     ],
 )
 def test_ids_of_text_files(tmp_path: Path, ids: list[str], kind: pa.DataType) -> None:
-    own = csv(tmp_path, f"source,target\n{ids[1]},{ids[0]}\n", "id\n" + "\n".join(ids) + "\n")
-    assert own.ids.type == kind
-    assert own.ids.cast(pa.string()).to_pylist() == ids
-    assert own.data.edge_index.tolist() == [[1], [0]]
-    assert [own.position(name) for name in ids] == list(range(len(ids)))
+    graph = csv(tmp_path, f"source,target\n{ids[1]},{ids[0]}\n", "id\n" + "\n".join(ids) + "\n")
+    assert graph.ids.type == kind
+    assert graph.ids.cast(pa.string()).to_pylist() == ids
+    assert graph.data.edge_index.tolist() == [[1], [0]]
+    assert [graph.position(name) for name in ids] == list(range(len(ids)))
 
 
 def test_quoted_ids_with_commas(tmp_path: Path) -> None:
-    own = csv(tmp_path, 'source,target\n"a, b",c\n', 'id\n"a, b"\nc\n')
-    assert own.ids.to_pylist() == ["a, b", "c"]
+    graph = csv(tmp_path, 'source,target\n"a, b",c\n', 'id\n"a, b"\nc\n')
+    assert graph.ids.to_pylist() == ["a, b", "c"]
 
 
 @pytest.mark.parametrize(
@@ -141,10 +141,12 @@ def test_quoted_ids_with_commas(tmp_path: Path) -> None:
     ],
 )
 def test_numbers_and_text_are_compared_as_text(nodes: pa.Array, edges: pa.Array) -> None:
-    own = read_graph(pa.table({"source": edges[:1], "target": edges[1:]}), pa.table({"id": nodes}))
-    assert own.ids.equals(nodes)
-    assert own.data.edge_index.tolist() == [[1], [0]]
-    assert own.notes[0] == (
+    graph = read_graph(
+        pa.table({"source": edges[:1], "target": edges[1:]}), pa.table({"id": nodes})
+    )
+    assert graph.ids.equals(nodes)
+    assert graph.data.edge_index.tolist() == [[1], [0]]
+    assert graph.notes[0] == (
         "ids are numbers in one column and text in another, so they were compared as text"
     )
 
@@ -155,28 +157,28 @@ def test_integers_of_different_widths() -> None:
     edges = pa.table(
         {"source": pa.array([5], pa.int32()), "target": pa.array([large], pa.uint64())}
     )
-    own = read_graph(edges, nodes)
-    assert own.ids.type == pa.uint64()
-    assert own.data.edge_index.tolist() == [[1], [0]]
-    assert own.notes[:-1] == ()
+    graph = read_graph(edges, nodes)
+    assert graph.ids.type == pa.uint64()
+    assert graph.data.edge_index.tolist() == [[1], [0]]
+    assert graph.notes[:-1] == ()
 
 
 def test_text_file_beside_parquet(tmp_path: Path) -> None:
     pq.write_table(pa.table({"source": [8], "target": [7]}), tmp_path / "edges.parquet")
     (tmp_path / "nodes.csv").write_text("id\n7\n8\n")
-    own = read_graph(tmp_path / "edges.parquet", tmp_path / "nodes.csv")
-    assert own.ids.to_pylist() == [7, 8]
-    assert own.data.edge_index.tolist() == [[1], [0]]
+    graph = read_graph(tmp_path / "edges.parquet", tmp_path / "nodes.csv")
+    assert graph.ids.to_pylist() == [7, 8]
+    assert graph.data.edge_index.tolist() == [[1], [0]]
 
 
 def test_ids_of_data_frames() -> None:
     edges = pd.DataFrame({"source": [1.0, 2.0], "target": [2.0, 3.0]})
     nodes = pd.DataFrame({"x": [1, 2, 4]}, index=pd.Index([1, 2, 3], name="id"))
-    own = read_graph(edges, nodes)
-    assert own.ids.to_pylist() == [1, 2, 3]
-    assert own.data.edge_index.tolist() == [[0, 1], [1, 2]]
-    own = read_graph(edges.astype("category"), nodes)
-    assert own.data.edge_index.tolist() == [[0, 1], [1, 2]]
+    graph = read_graph(edges, nodes)
+    assert graph.ids.to_pylist() == [1, 2, 3]
+    assert graph.data.edge_index.tolist() == [[0, 1], [1, 2]]
+    graph = read_graph(edges.astype("category"), nodes)
+    assert graph.data.edge_index.tolist() == [[0, 1], [1, 2]]
 
 
 def test_strange_ids() -> None:
@@ -212,15 +214,15 @@ def test_edges_to_nodes_without_a_row() -> None:
 
 
 def test_position() -> None:
-    own = read_graph(pa.table({"source": [41], "target": [42]}))
-    assert own.position(42) == own.position("42") == 1
+    graph = read_graph(pa.table({"source": [41], "target": [42]}))
+    assert graph.position(42) == graph.position("42") == 1
     with pytest.raises(GraphError) as caught:
-        own.position("43")
+        graph.position("43")
     assert str(caught.value) == (
         "a node must be called by an id of the graph (got '43') (did you mean '42'?)"
     )
     with pytest.raises(GraphError, match=r"\(got 'zebra'\); the first is '41'"):
-        own.position("zebra")
+        graph.position("zebra")
 
 
 # columns
@@ -238,10 +240,10 @@ def test_position() -> None:
 )
 def test_usual_names_of_ends(names: list[str], taken: list[str]) -> None:
     columns = [["a"], ["b"], ["c"]][: len(names)]
-    own = read_graph(pa.table(columns, names=names))
+    graph = read_graph(pa.table(columns, names=names))
     by_name = dict(zip(names, "abc", strict=False))
-    assert own.ids.to_pylist() == [by_name[name] for name in taken]
-    assert own.notes[:2] == (
+    assert graph.ids.to_pylist() == [by_name[name] for name in taken]
+    assert graph.notes[:2] == (
         f"column {taken[0]!r} was taken for source",
         f"column {taken[1]!r} was taken for target",
     )
@@ -256,9 +258,9 @@ def test_usual_names_of_ids() -> None:
 
 def test_named_columns() -> None:
     edges = EDGES.rename_columns(["p", "q"])
-    own = read_graph(edges, NODES, id_column="id", source="q", target="p")
-    assert own.data.edge_index.tolist() == [[0, 1, 2], [2, 0, 1]]
-    assert own.notes == ()
+    graph = read_graph(edges, NODES, id_column="id", source="q", target="p")
+    assert graph.data.edge_index.tolist() == [[0, 1, 2], [2, 0, 1]]
+    assert graph.notes == ()
 
 
 def test_columns_that_arent_there() -> None:
@@ -289,9 +291,9 @@ def test_chosen_features() -> None:
 
 
 def test_row_numbers_are_no_features(tmp_path: Path) -> None:
-    own = csv(tmp_path, "source,target\na,b\n", ",id,x\n0,a,3\n1,b,5\n")
-    assert own.encoder.names == ("x",)
-    assert own.notes == ("column '' was left out: it is a row number",)
+    graph = csv(tmp_path, "source,target\na,b\n", ",id,x\n0,a,3\n1,b,5\n")
+    assert graph.encoder.names == ("x",)
+    assert graph.notes == ("column '' was left out: it is a row number",)
 
 
 def test_settings_that_clash() -> None:
@@ -323,14 +325,14 @@ def test_settings_that_clash() -> None:
     ],
 )
 def test_labels(column: Any, classes: tuple[Any, ...], y: list[int]) -> None:
-    own = read_graph(EDGES, with_nodes(label=column), "label")
-    assert own.classes == classes
-    assert [type(name) for name in own.classes] == [type(name) for name in classes]
-    assert own.data.y.tolist() == y
+    graph = read_graph(EDGES, with_nodes(label=column), "label")
+    assert graph.classes == classes
+    assert [type(name) for name in graph.classes] == [type(name) for name in classes]
+    assert graph.data.y.tolist() == y
 
 
 @pytest.mark.parametrize(
-    ("cells", "classes"),
+    ("values", "classes"),
     [
         (["10", "9", "NA"], (9, 10)),
         (["1.0", "0.0", ""], (0, 1)),
@@ -339,11 +341,11 @@ def test_labels(column: Any, classes: tuple[Any, ...], y: list[int]) -> None:
         (["none", "mild ", " mild"], ("mild", "none")),
     ],
 )
-def test_labels_of_text_files(tmp_path: Path, cells: list[str], classes: tuple[Any, ...]) -> None:
-    rows = "".join(f"{name},{cell}\n" for name, cell in zip("abc", cells, strict=True))
-    own = csv(tmp_path, "source,target\na,b\n", f"id,label\n{rows}", label="label")
-    assert own.classes == classes
-    assert [type(name) for name in own.classes] == [type(name) for name in classes]
+def test_labels_of_text_files(tmp_path: Path, values: list[str], classes: tuple[Any, ...]) -> None:
+    rows = "".join(f"{name},{value}\n" for name, value in zip("abc", values, strict=True))
+    graph = csv(tmp_path, "source,target\na,b\n", f"id,label\n{rows}", label="label")
+    assert graph.classes == classes
+    assert [type(name) for name in graph.classes] == [type(name) for name in classes]
 
 
 @pytest.mark.parametrize(
@@ -436,9 +438,9 @@ def test_a_later_table_is_measured_by_the_first(tmp_path: Path) -> None:
     ("classes", "column"), [((0, 1), ["1", "0", "1"]), ((False, True), [True, False, None])]
 )
 def test_classes_of_another_type(classes: tuple[Any, ...], column: list[Any]) -> None:
-    own = read_graph(EDGES, with_nodes(label=column), "label", classes=classes)
-    assert own.data.y.tolist()[:2] == [1, 0]
-    assert own.classes == classes
+    graph = read_graph(EDGES, with_nodes(label=column), "label", classes=classes)
+    assert graph.data.y.tolist()[:2] == [1, 0]
+    assert graph.classes == classes
 
 
 def test_a_later_table_without_labels() -> None:

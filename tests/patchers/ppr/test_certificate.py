@@ -1,5 +1,7 @@
 """A certified row keeps its word: checked against the exact scores."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,6 +9,9 @@ import torch
 from torch_geometric.data import Data
 
 from herofilter.patchers import FastPatcher, Patches
+from herofilter.patchers.ppr.certificate import certify
+from herofilter.patchers.ppr.push import PushRule, spread, workspace
+from herofilter.patchers.ppr.push_graph import rescale
 from herofilter.patchers.ppr.series import closed_form
 from herofilter.patchers.relations import PushRelation
 from herofilter.spectral.adjacency import normalise
@@ -42,6 +47,90 @@ def test_no_node_left_out_exceeds_the_last_one(weighted, symmetric, margin, c, r
             assert outside <= (1 + margin) * last * (1 + 1e-5) + 1e-12
         certain.append(found.certified.mean())
     assert np.mean(certain) > 0
+
+
+def star(leaves: int, weight: float = 1.0) -> sp.csr_array:
+    """Return a star whose hub is the last node; its first edge has another weight."""
+    dense = np.zeros((leaves + 1, leaves + 1))
+    dense[:-1, -1] = dense[-1, :-1] = 1.0
+    dense[0, -1] = dense[-1, 0] = weight
+    return sp.csr_array(dense)
+
+
+# on the first three the bounds are nearly reached, so that a smaller one would be wrong
+TIGHT = {
+    "pair": star(1),
+    "star": star(9),
+    "weighted star": star(4, 7.0),
+    "symmetric": power_law(14, 1, True, True),
+    "directed": power_law(14, 1, False, True),
+}
+
+
+EPS = 1e-9
+
+
+class PausedPush:
+    """A push from ``v`` that was paused after some edges, with mass still waiting."""
+
+    def __init__(self, matrix: sp.csr_array, v: int, c: float, edges: int) -> None:
+        self.graph, self.v, self.c = rescale(matrix), v, c
+        space = workspace(self.graph, EPS)
+        space.queue[0] = space.touched[0] = v
+        space.work[v, 0] = 1.0
+        count, _, _ = spread(self.graph, space, c, EPS, False, 1, 1, 0, edges)
+        self.work, self.near = space.work, space.touched[:count]
+        self.scores = (1 - c) * self.graph.left[v] * space.work[:, 0] * self.graph.right
+        self.waiting = space.work[:, 0] - (space.work[:, 1] - EPS * self.graph.degree)
+
+    def certify(self, lowest: float) -> bool:
+        """Return whether a row whose last node has the score ``lowest`` is certified."""
+        rule = PushRule(self.c, EPS, True, 1, 0.0, float(self.graph.right.max()))
+        index, score = np.array([self.v, 0]), np.array([1.0, lowest])
+        return certify(self.graph, self.work, self.near, self.v, self.c, EPS, rule, index, score)
+
+    def bounds(self) -> tuple[float, np.ndarray]:
+        """Return the bound of any node's error and that of each node, by the two formulas."""
+        degree, start = self.graph.degree, self.graph.degree[self.v]
+        everywhere = self.c * np.sqrt(start * (self.waiting**2 / degree).sum())
+        nearby = self.c * np.sqrt(start * degree) * (self.waiting / degree).max()
+        each = np.minimum(everywhere, nearby) if self.graph.symmetric else everywhere + 0 * degree
+        return float(everywhere), each
+
+
+@pytest.mark.parametrize("c", [0.02, 0.5, 0.85])
+@pytest.mark.parametrize("name", TIGHT)
+def test_a_row_that_lacks_a_better_node_is_refused(name: str, c: float) -> None:
+    """The last score is set just below the exact score of a node that the row lacks."""
+    matrix, refused = TIGHT[name], 0
+    exact = closed_form(normalise(matrix), c)
+    for v, edges in product(range(matrix.shape[0]), (0, 1, 3, 12)):
+        push = PausedPush(matrix, v, c, edges)
+        for u in range(matrix.shape[0]):
+            lowest = exact[v, u] * (1 - 1e-5)
+            if u != v and np.float32(push.scores[u]) < lowest:
+                assert not push.certify(lowest)
+                refused += 1
+    assert refused
+
+
+@pytest.mark.parametrize("c", [0.02, 0.5, 0.85])
+@pytest.mark.parametrize("name", TIGHT)
+def test_the_bounds_are_those_of_the_formulas(name: str, c: float) -> None:
+    """The verdict turns at the last score at which the formulas let it turn."""
+    verdicts = set()
+    for v, edges in product(range(TIGHT[name].shape[0]), (0, 1, 3, 12)):
+        push = PausedPush(TIGHT[name], v, c, edges)
+        everywhere, each = push.bounds()
+        others = push.near[push.near != v]
+        highest = push.scores + each
+        for turn in (everywhere, *highest[others]):
+            for lowest in (turn * (1 - 1e-5), turn * (1 + 1e-5)):
+                left_out = others[push.scores[others].astype(np.float32) < lowest]
+                certain = everywhere <= lowest and bool((highest[left_out] <= lowest).all())
+                assert push.certify(lowest) == certain
+                verdicts.add(certain)
+    assert verdicts == {True, False}
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
