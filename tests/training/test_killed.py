@@ -62,6 +62,7 @@ def written(out: Path) -> set[tuple[str, int]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_again_and_again(tmp_path: Path) -> None:
     context = multiprocessing.get_context("forkserver")
     # its processes start in no time, as they find all modules loaded
