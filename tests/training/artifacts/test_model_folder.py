@@ -479,7 +479,7 @@ def test_too_few_labels_are_told() -> None:
 
 def test_a_model_that_an_earlier_version_saved_is_still_read() -> None:
     """The folder is kept as the first version wrote it, with the predictions it gave then."""
-    kept = Path(__file__).parent.parent / "fixtures"
+    kept = Path(__file__).parents[2] / "fixtures"
     saved = SavedModel.load(kept / "model-format-1")
     own = saved.training_graph()
     expected = read_table(kept / "model-format-1-predictions.csv", "predictions")
