@@ -1,7 +1,9 @@
 """A cache folder per test process, and the plain results of compiled functions."""
 
+import multiprocessing
 import os
 from collections.abc import Iterator
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,20 @@ def _session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def _same_draws() -> None:
     """Let a test that draws weights without a seed of its own draw the same ones each time."""
     torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def forkserver() -> ForkServerContext:
+    """Return a context whose processes are forked from one that has loaded the package."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch_geometric", "herofilter.reproduce.accuracy"])
+    return context
+
+
+@pytest.fixture
+def _quick_workers(forkserver: ForkServerContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let workers start in no time; that they are spawned is tested in ``tests/parallel``."""
+    monkeypatch.setattr(multiprocessing, "get_context", lambda method: forkserver)
 
 
 @pytest.fixture(scope="session")
