@@ -1,4 +1,4 @@
-"""Tests in the tree of the package; a test process has one thread unless a test takes more."""
+"""Tests in the tree of the package; a test process has one thread by itself."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A cache folder per test process, and the plain results of compiled functions."""
+"""Threads and cache folders of test processes, and the plain results of compiled functions."""
 
 import multiprocessing
 import os
@@ -12,6 +12,18 @@ import torch
 from filelock import FileLock
 
 from tests.without_jit import run_without_jit
+
+# rooms whose code shares out its work to threads are tested with two of them
+THREADED = {"parallel", "spectral", "patchers", "nn", "benchmarks"}
+
+
+@pytest.fixture(autouse=True)
+def _threads(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Start each test with the threads of its room, whatever an earlier one has set."""
+    room = request.path.relative_to(Path(__file__).parent).parts[0]
+    torch.set_num_threads(2 if room in THREADED else 1)
+    yield
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session", autouse=True)
