@@ -2,13 +2,23 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 
-.PHONY: run test check setup clean
+# one process per core; COVERAGE=1 also measures which lines are covered
+PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal --durations=25
+
+.PHONY: run test test-slow test-all check setup clean
 
 run: $(VENV)/.installed
 	$(BIN)/herofilter demo --out runs/demo
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered --cov-fail-under=90 --durations=25
+	$(PYTEST) -m "not slow" $(if $(COVERAGE),--cov --cov-report=)
+
+test-slow: $(VENV)/.installed-dev
+	$(PYTEST) -m slow $(if $(COVERAGE),--cov --cov-append --cov-report=term:skip-covered --cov-fail-under=90)
+
+test-all:
+	$(MAKE) test COVERAGE=1
+	$(MAKE) test-slow COVERAGE=1
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

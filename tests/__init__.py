@@ -1,0 +1,7 @@
+"""Tests in the tree of the package; a test process has one thread by itself."""
+
+import os
+
+# before torch and numpy are loaded: pytest-xdist runs one process per core
+for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")

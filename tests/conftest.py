@@ -1,10 +1,29 @@
-"""Every test has a cache folder of its own; real graphs keep one for the whole run."""
+"""Threads and cache folders of test processes, and the plain results of compiled functions."""
 
+import multiprocessing
+import os
 from collections.abc import Iterator
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from filelock import FileLock
+
+from tests.without_jit import run_without_jit
+
+# rooms whose code shares out its work to threads are tested with two of them
+THREADED = {"parallel", "spectral", "patchers", "nn", "benchmarks"}
+
+
+@pytest.fixture(autouse=True)
+def _threads(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Start each test with the threads of its room, whatever an earlier one has set."""
+    room = request.path.relative_to(Path(__file__).parent).parts[0]
+    torch.set_num_threads(2 if room in THREADED else 1)
+    yield
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -19,3 +38,46 @@ def _session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def _same_draws() -> None:
     """Let a test that draws weights without a seed of its own draw the same ones each time."""
     torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def forkserver() -> ForkServerContext:
+    """Return a context whose processes are forked from one that has loaded the package."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch_geometric", "herofilter.reproduce.accuracy"])
+    return context
+
+
+@pytest.fixture
+def _quick_workers(forkserver: ForkServerContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let workers start in no time; that they are spawned is tested in ``tests/parallel``."""
+    monkeypatch.setattr(multiprocessing, "get_context", lambda method: forkserver)
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of this run that all processes of pytest-xdist have in common."""
+    base = tmp_path_factory.getbasetemp()
+    folder = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    (folder / "shared").mkdir(exist_ok=True)
+    return folder / "shared"
+
+
+@pytest.fixture(scope="session")
+def _plain_cases(request: pytest.FixtureRequest, shared_folder: Path) -> Path:
+    """Return the folder with the plain results of all collected modules that have cases."""
+    with FileLock(shared_folder / "without_jit.lock"):
+        folder = shared_folder / "without_jit"
+        if not folder.exists():
+            modules = {item.module for item in request.session.items if hasattr(item, "module")}
+            names = sorted(each.__name__ for each in modules if hasattr(each, "jit_cases"))
+            folder.mkdir()
+            run_without_jit(folder, names)
+    return folder
+
+
+@pytest.fixture
+def without_jit(request: pytest.FixtureRequest, _plain_cases: Path) -> dict[str, np.ndarray]:
+    """Return what ``jit_cases`` of the test's module gives where numba compiles nothing."""
+    with np.load(_plain_cases / f"{request.module.__name__}.npz") as file:
+        return dict(file)

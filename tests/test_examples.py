@@ -116,6 +116,7 @@ def test_every_example_is_tested_and_short() -> None:
         assert len(path.read_text(encoding="utf-8").splitlines()) < 60, path.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example(name: str, tmp_path: Path) -> None:
     for module in EXTRAS.get(name, ()):

@@ -9,9 +9,10 @@ from herofilter.data import load_dataset, on_disk
 from herofilter.nn import list_models
 from herofilter.training import train_splits
 
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("HEROFILTER_DATA"), reason="HEROFILTER_DATA isn't set"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not os.environ.get("HEROFILTER_DATA"), reason="HEROFILTER_DATA isn't set"),
+]
 MODELS = [entry.name for entry in list_models()]
 # the commonest class alone gives 0.51 and 0.30
 LEAST = {"texas": 0.5, "cora": 0.65}

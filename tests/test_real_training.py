@@ -13,9 +13,10 @@ from herofilter.data import load_dataset, on_disk, read_graph
 from herofilter.training import train_splits
 from herofilter.training.search.fitting import fit_graph
 
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("HEROFILTER_DATA"), reason="HEROFILTER_DATA isn't set"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not os.environ.get("HEROFILTER_DATA"), reason="HEROFILTER_DATA isn't set"),
+]
 
 
 @pytest.mark.parametrize(("name", "least"), [("texas", 0.60), ("cora", 0.75)])

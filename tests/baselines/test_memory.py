@@ -11,7 +11,10 @@ import pytest
 
 from herofilter.nn import list_models
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="peaks are read as Linux has them")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="peaks are read as Linux has them"),
+]
 
 SCALING = [entry.name for entry in list_models() if entry.scales]
 # twice, and something for what is rounded up; all pairs of nodes would be four

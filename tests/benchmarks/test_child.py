@@ -42,6 +42,7 @@ def test_time_is_limited() -> None:
     assert time.perf_counter() - started < 30
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc"), reason="memory is limited on Linux only")
 def test_memory_is_limited() -> None:
     assert run_child(take, 2**34, memory=2**33) == Outcome(why="ran out of memory")

@@ -14,6 +14,7 @@ from herofilter.files import save_tensors
 SETTINGS = ("--patcher", "fast", "--set", "epochs=3", "--workers", "1")
 
 
+@pytest.mark.slow
 def test_a_killed_training_ends_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     # too early for anything but the imports: moments in the work are those of tests/training
     at_once = (0.3, 0.4)
@@ -36,6 +37,7 @@ def test_another_result_is_an_error(
     assert capsys.readouterr().out == "2 kills (2 while training): ANOTHER RESULT\n"
 
 
+@pytest.mark.slow
 def test_a_training_that_fails_is_no_result() -> None:
     with pytest.raises(SystemExit, match="must end by itself"):
         run_kills("karate", ("--set", "epochs=none"), kills=0)

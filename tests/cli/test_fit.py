@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,22 @@ def rows(path: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.fixture(scope="module")
+def first_fit(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Outcome]]:
+    """Return where the first fit is kept, and what the command said; there is none at first."""
+    return tmp_path_factory.mktemp("fit"), []
+
+
 @pytest.fixture
-def fitted(cli: Cli, tmp_path: Path) -> Outcome:
-    write_tables(tmp_path)
-    return cli(*FIT, "--out", "model", *QUICK)
+def fitted(cli: Cli, tmp_path: Path, first_fit: tuple[Path, list[Outcome]]) -> Outcome:
+    """Return what the command said; each test has a copy of the tables and of the model."""
+    kept, said = first_fit
+    if not said:
+        write_tables(tmp_path)
+        said.append(cli(*FIT, "--out", "model", *QUICK))
+        shutil.copytree(tmp_path, kept, dirs_exist_ok=True)
+    shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
+    return said[0]
 
 
 def test_three_commands_from_tables_to_reasons(cli: Cli, fitted: Outcome) -> None:

@@ -7,9 +7,10 @@ import pytest
 from herofilter.data import load_dataset
 from herofilter.measures import data_card, edge_heterophily, node_heterophily
 
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("HEROFILTER_DATA"), reason="HEROFILTER_DATA isn't set"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not os.environ.get("HEROFILTER_DATA"), reason="HEROFILTER_DATA isn't set"),
+]
 
 # node heterophily (Definition 1) and edge heterophily of PyG's edge_index
 HETEROPHILY = {

@@ -120,6 +120,7 @@ def works(process: int) -> bool:
     return status.rpartition(")")[2].split()[0] != "Z"
 
 
+@pytest.mark.slow
 def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     noted = [tmp_path / "one", tmp_path / "two"]
     # a job has minutes of work left when its starter is killed

@@ -13,16 +13,6 @@ from herofilter.patchers.products import csr_of
 from herofilter.settings import RELATIONS
 from herofilter.spectral.sparse import arrays_of
 from tests import awkward
-from tests.patchers.ppr.test_push import compiled_and_plain
-
-WITHOUT_JIT = """
-import sys
-import numpy as np
-from tests.patchers.test_equivalent_nodes import grown, twins_of
-
-results = twins_of(grown()[0])._asdict()
-np.savez(sys.argv[1], **results)
-"""
 
 
 def grown(weighted=True):
@@ -105,6 +95,7 @@ def test_summaries_of_twins(directed, self_loops):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("graph", "groups", "edges", "kept"),
     [("chameleon", 1223, 62_742, 29_104), ("squirrel", 3307, 396_706, 178_746)],
@@ -120,8 +111,12 @@ def test_real_graphs_have_many(graph, groups, edges, kept):
     assert len(summary.merged[0][1]) == kept
 
 
-def test_without_jit(tmp_path, monkeypatch):
-    compiled, plain = compiled_and_plain(WITHOUT_JIT, tmp_path, monkeypatch)
+def jit_cases():
+    return twins_of(grown()[0])._asdict()
+
+
+def test_without_jit(without_jit):
+    compiled = jit_cases()
     assert len(compiled) == 3
     for name in compiled:
-        np.testing.assert_array_equal(compiled[name], plain[name])
+        np.testing.assert_array_equal(compiled[name], without_jit[name])

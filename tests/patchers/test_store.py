@@ -195,6 +195,7 @@ print("finished", flush=True)
 """
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments(tmp_path: Path) -> None:
     whole = contents(write_patches(PATCHER, graph(2000), tmp_path / "a", shard_rows=100).path)
     moments = random.Random(0)

@@ -324,6 +324,7 @@ def test_an_interrupted_training_is_no_result(
 # processes
 
 
+@pytest.mark.usefixtures("_quick_workers")
 def test_processes_do_not_change_the_result_and_end_with_an_interrupt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

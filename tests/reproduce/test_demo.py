@@ -70,6 +70,7 @@ def test_every_step_is_told() -> None:
     }
 
 
+@pytest.mark.usefixtures("_quick_workers")
 def test_processes_do_not_change_the_result() -> None:
     alone, shared = (
         run_demo(levels=(0.5,), num_nodes=60, num_splits=1, workers=workers) for workers in (1, 2)

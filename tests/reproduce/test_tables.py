@@ -90,6 +90,7 @@ def test_killed_anywhere_it_continues_to_the_same_table(tmp_path: Path) -> None:
         assert [event.done for event in heard] == list(range(count, len(lines) + 1))
 
 
+@pytest.mark.usefixtures("_quick_workers")
 def test_two_workers_give_the_same_numbers(tmp_path: Path) -> None:
     one = karate(tmp_path / "one", rows=["gcn"], splits=[0])
     two = karate(tmp_path / "two", rows=["gcn"], splits=[0], workers=2)

@@ -5,20 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from herofilter.spectral.sparse_rows import add_walks, layer_columns, multiply_rows
-from tests.patchers.ppr.test_push import compiled_and_plain
 
 # all numbers of vectors that are added up at once
 WIDTHS = (8, 16, 32, 64, 112)
-WITHOUT_JIT = """
-import sys
-import numpy as np
-from tests.spectral.test_sparse_rows import WIDTHS, layer, product, walks
-
-results = {str(width): product(width, np.int32)[0] for width in WIDTHS}
-results |= {f"walks {grouped}": walks(40, grouped)[0] for grouped in (False, True)}
-results["layer"] = layer(40)[0]
-np.savez(sys.argv[1], **results)
-"""
 
 
 def product(width, kind):
@@ -92,8 +81,14 @@ def test_it_is_the_product(width, kind):
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_without_jit(tmp_path, monkeypatch):
-    compiled, plain = compiled_and_plain(WITHOUT_JIT, tmp_path, monkeypatch)
+def jit_cases():
+    results = {str(width): product(width, np.int32)[0] for width in WIDTHS}
+    results |= {f"walks {grouped}": walks(40, grouped)[0] for grouped in (False, True)}
+    return results | {"layer": layer(40)[0]}
+
+
+def test_without_jit(without_jit):
+    compiled = jit_cases()
     assert len(compiled) == len(WIDTHS) + 3
     for name, expected in compiled.items():
-        np.testing.assert_allclose(plain[name], expected, rtol=1e-4, atol=1e-5, err_msg=name)
+        np.testing.assert_allclose(without_jit[name], expected, rtol=1e-4, atol=1e-5, err_msg=name)

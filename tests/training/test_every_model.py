@@ -53,7 +53,7 @@ def test_every_option_matters(name: str) -> None:
             train(model, data, QUICK.train)
             # Polynormer attends to all nodes after so many steps
             model.train()
-            for _ in range(60):
+            for _ in range(60 if name == "polynormer" else 0):
                 model(data)
             found.append(model.eval()(data).detach())
         for left, right in itertools.pairwise(found):

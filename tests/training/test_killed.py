@@ -1,12 +1,12 @@
 """Real processes that are killed, and runs that are continued after it."""
 
 import json
-import multiprocessing
 import os
 import random
 import signal
 import time
 from contextlib import suppress
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
@@ -63,14 +63,14 @@ def written(out: Path) -> set[tuple[str, int]]:
     return found
 
 
-def test_a_process_that_is_killed_again_and_again(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("forkserver")
-    # its processes start in no time, as they find all modules loaded
-    context.set_forkserver_preload(["tests.training.test_killed"])
+@pytest.mark.slow
+def test_a_process_that_is_killed_again_and_again(
+    tmp_path: Path, forkserver: ForkServerContext
+) -> None:
     draw, out, kills = random.Random(0), tmp_path / "killed", 0
     while True:
         before = written(out)
-        process = context.Process(target=go, args=(out,))
+        process = forkserver.Process(target=go, args=(out,))
         process.start()
         if kills == 6:
             process.join()
@@ -125,6 +125,7 @@ def test_seconds_of_all_goes_are_counted(tmp_path: Path) -> None:
     assert splits["0"]["seconds"] > 1000 > splits["1"]["seconds"]
 
 
+@pytest.mark.usefixtures("_quick_workers")
 def test_workers_go_on_too(tmp_path: Path) -> None:
     run(tmp_path / "whole")
     out = tmp_path / "run"

@@ -218,6 +218,7 @@ print(json.dumps({"growth": peak[0] - before, "x": data.x.num_bytes}))
 """
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_features(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", MEASURE, str(tmp_path), "100000"],

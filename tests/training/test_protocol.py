@@ -116,6 +116,7 @@ def without_times(value: Any) -> Any:
     return value
 
 
+@pytest.mark.usefixtures("_quick_workers")
 def test_two_workers_give_the_same_bits_as_one(tmp_path: Path) -> None:
     heard: list[Event] = []
     runs = [

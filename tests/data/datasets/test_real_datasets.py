@@ -7,9 +7,12 @@ import torch
 
 from herofilter.data import check_graph, load_dataset, num_splits, on_disk, select_split
 
-pytestmark = pytest.mark.skipif(
-    "HEROFILTER_DATA" not in os.environ, reason="needs the raw files in HEROFILTER_DATA"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        "HEROFILTER_DATA" not in os.environ, reason="needs the raw files in HEROFILTER_DATA"
+    ),
+]
 
 # nodes, edges of PyG's edge_index, features, classes
 COUNTS = {

@@ -1,7 +1,5 @@
 """The folded end of a model says what its layers say one after the other."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -13,19 +11,7 @@ from herofilter.nn.aggregation import Aggregation
 from herofilter.nn.inference.folded import FoldedEnd, fold_end
 from herofilter.patchers import FastPatcher, RelationSummary, Slot
 from herofilter.settings import AGGREGATIONS, ModelConfig
-from tests.patchers.ppr.test_push import compiled_and_plain
 
-WITHOUT_JIT = """
-import sys
-import numpy as np
-import torch
-from herofilter.data import csbm
-from tests.nn.inference.test_folded import make_model
-
-with torch.no_grad():
-    logits = make_model(summary=True)(csbm(num_nodes=60, num_classes=3, num_features=8))
-np.savez(sys.argv[1], logits=logits.numpy())
-"""
 SLOTS = [Slot("ego", 0, 1), Slot("out", 1, 4), Slot("in", 4, 6)]
 
 
@@ -128,10 +114,16 @@ def test_a_node_doesnt_depend_on_those_beside_it(cut: int) -> None:
     assert torch.equal(torch.cat(parts), whole)
 
 
-def test_without_jit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled, plain = compiled_and_plain(WITHOUT_JIT, tmp_path, monkeypatch)
-    assert compiled["logits"].shape == (60, 3)
-    np.testing.assert_allclose(plain["logits"], compiled["logits"], rtol=1e-4, atol=1e-5)
+def jit_cases() -> dict[str, np.ndarray]:
+    with torch.no_grad():
+        logits = make_model(summary=True)(csbm(num_nodes=60, num_classes=3, num_features=8))
+    return {"logits": logits.numpy()}
+
+
+def test_without_jit(without_jit: dict[str, np.ndarray]) -> None:
+    logits = jit_cases()["logits"]
+    assert logits.shape == (60, 3)
+    np.testing.assert_allclose(without_jit["logits"], logits, rtol=1e-4, atol=1e-5)
 
 
 def test_numbers_that_are_none_stay_none() -> None:

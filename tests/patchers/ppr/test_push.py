@@ -1,3 +1,4 @@
+import itertools
 import subprocess
 import sys
 
@@ -35,23 +36,17 @@ def push_top(
     return found.index, found.score
 
 
-WITHOUT_JIT = """
-import itertools, sys
-import numpy as np
-from herofilter.patchers.relations import PushRelation
-from tests.patchers.ppr.test_push import random_adjacency
-
-results = {}
-for symmetric, weighted, ego, refine in itertools.product((0, 1), (0, 1), (0, 1), (0, 300)):
-    matrix = random_adjacency(symmetric=bool(symmetric))
-    if not weighted:
-        matrix.data[:] = 1.0
-    found = PushRelation(matrix, 0.5, 1e-3, bool(ego), refine, 0.01).top(np.arange(60), 7)
-    name = f"symmetric={symmetric} weighted={weighted} ego={ego} refine={refine}"
-    results |= {f"index {name}": found.index, f"score {name}": found.score.view(np.int32)}
-    results |= {f"sure {name}": found.certified} if refine else {}
-np.savez(sys.argv[1], **results)
-"""
+def jit_cases() -> dict[str, np.ndarray]:
+    results = {}
+    for symmetric, weighted, ego, refine in itertools.product((0, 1), (0, 1), (0, 1), (0, 300)):
+        matrix = random_adjacency(symmetric=bool(symmetric))
+        if not weighted:
+            matrix.data[:] = 1.0
+        found = PushRelation(matrix, 0.5, 1e-3, bool(ego), refine, 0.01).top(np.arange(60), 7)
+        name = f"symmetric={symmetric} weighted={weighted} ego={ego} refine={refine}"
+        results |= {f"index {name}": found.index, f"score {name}": found.score.view(np.int32)}
+        results |= {f"sure {name}": found.certified} if refine else {}
+    return results
 
 
 def compiled_and_plain(code, tmp_path, monkeypatch):
@@ -65,11 +60,11 @@ def compiled_and_plain(code, tmp_path, monkeypatch):
     return results
 
 
-def test_without_jit_bit_for_bit(tmp_path, monkeypatch):
-    compiled, plain = compiled_and_plain(WITHOUT_JIT, tmp_path, monkeypatch)
+def test_without_jit_bit_for_bit(without_jit):
+    compiled = jit_cases()
     assert len(compiled) == 16 * 2 + 8
     for name, expected in compiled.items():
-        np.testing.assert_array_equal(plain[name], expected, name)
+        np.testing.assert_array_equal(without_jit[name], expected, name)
         if name.startswith("index"):
             assert (expected >= 0).sum() > 200
         if name.startswith("sure"):

@@ -13,7 +13,7 @@ from herofilter.patchers.ppr.push_table import (
     push_rows_in_table,
 )
 from herofilter.patchers.relations import Found, PushRelation
-from tests.patchers.ppr.test_push import compiled_and_plain, random_adjacency
+from tests.patchers.ppr.test_push import random_adjacency
 
 NODES = np.arange(200)
 
@@ -116,21 +116,14 @@ def test_the_estimate_of_memory_does_not_count_nodes_per_thread() -> None:
     assert patcher.memory(100 * million, million) < certain.memory(100 * million, million)
 
 
-WITHOUT_JIT = """
-import sys
-import numpy as np
-from herofilter.patchers.ppr import push_table
-from herofilter.patchers.relations import PushRelation
-from tests.patchers.ppr.test_push_table import unweighted
-
-push_table.TABLE_FROM = 0
-push_table.TablePush.__init__.__defaults__ = (5,)
-found = PushRelation(unweighted(60), 0.5, 1e-3, True).top(np.arange(60), 7)
-np.savez(sys.argv[1], index=found.index, score=found.score.view(np.int32))
-"""
+def jit_cases() -> dict[str, np.ndarray]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(push_table, "TABLE_FROM", 0)
+        patch.setattr(push_table.TablePush.__init__, "__defaults__", (5,))
+        found = PushRelation(unweighted(60), 0.5, 1e-3, True).top(np.arange(60), 7)
+    return {"index": found.index, "score": found.score.view(np.int32)}
 
 
-def test_without_jit_bit_for_bit(tmp_path, monkeypatch) -> None:
-    compiled, plain = compiled_and_plain(WITHOUT_JIT, tmp_path, monkeypatch)
-    for name, expected in compiled.items():
-        np.testing.assert_array_equal(plain[name], expected, name)
+def test_without_jit_bit_for_bit(without_jit: dict[str, np.ndarray]) -> None:
+    for name, expected in jit_cases().items():
+        np.testing.assert_array_equal(without_jit[name], expected, name)
