@@ -177,6 +177,17 @@ def test_files_that_documents_name_exist() -> None:
     assert absent == set()
 
 
+def test_the_tree_in_the_design_is_the_package() -> None:
+    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    tree = page.partition("    herofilter/\n")[2].partition("\n\n")[0]
+    parents, shown = {0: ROOT / "herofilter"}, set()
+    for indent, name in re.findall(r"^    ( +)(\w+)/ ", tree, re.MULTILINE):
+        parents[len(indent)] = parents[len(indent) - 2] / name
+        shown.add(parents[len(indent)])
+    folders = {path for path in (ROOT / "herofilter").rglob("*") if path.is_dir()}
+    assert shown == {path for path in folders if path.name != "__pycache__"}
+
+
 def test_tests_that_documents_cite_exist() -> None:
     for page in DOCUMENTS:
         file = None
