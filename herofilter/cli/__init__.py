@@ -15,7 +15,7 @@ from herofilter.cli import (
     train as train,
     tune as tune,
 )
-from herofilter.cli.common import app
+from herofilter.cli.app import app
 from herofilter.errors import HeroFilterError
 
 
