@@ -1,21 +1,26 @@
 """Results as tables in the terminal."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from herofilter.data import DatasetInfo
-from herofilter.measures import DataCard
 from herofilter.memory import format_bytes
-from herofilter.nn.registry import ModelEntry
-from herofilter.training import Epoch, Score
-from herofilter.training.search.portfolio import Member
-from herofilter.training.search.session import TuneProgress
+
+# predict shows a bar and needs none of these
+if TYPE_CHECKING:
+    from herofilter.data import DatasetInfo
+    from herofilter.measures import DataCard
+    from herofilter.nn.registry import ModelEntry
+    from herofilter.training import Epoch, Score
+    from herofilter.training.search.portfolio import Member
+    from herofilter.training.search.session import TuneProgress
 
 
 @contextmanager
