@@ -1,7 +1,7 @@
 """HeroFilter: node classification with learned spectral patches and an MLP-Mixer."""
 
-import lazy_loader
+from herofilter.lazy_names import attach_stub
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

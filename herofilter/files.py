@@ -1,4 +1,7 @@
-"""Files that survive a crash: atomic writes, checksummed tensors, the cache folder."""
+"""Files that survive a crash: atomic writes, checksummed tensors, the cache folder.
+
+What needs torch imports it when it is called, so that paths can be checked without it.
+"""
 
 import hashlib
 import json
@@ -7,13 +10,12 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
+from herofilter.errors import HeroFilterError, RunError
 
-from herofilter.errors import HeroFilterError
+if TYPE_CHECKING:
+    from torch import Tensor
 
 try:
     import fcntl
@@ -73,8 +75,37 @@ def write_json(path: Path, value: object) -> None:
     write_text(path, json.dumps(value, indent=2) + "\n")
 
 
-def checksum(tensors: Mapping[str, Tensor]) -> str:
+def check_folder_target(folder: Path) -> None:
+    """Raise a :class:`RunError` unless files can be written into ``folder``, there or not."""
+    place = _first_existing(folder)
+    if not place.is_dir():
+        raise RunError(
+            f"the folder to write must be a folder or absent (got {folder}, and {place} is a "
+            "file); give another path"
+        )
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise RunError(
+            f"the folder to write must be one that you may write into (got {folder}, and {place} "
+            "is read-only); give another path"
+        )
+
+
+def check_file_target(path: Path) -> None:
+    """Raise a :class:`RunError` unless a file can be written at ``path``, there or not."""
+    if path.is_dir():
+        raise RunError(f"the file to write must not be a folder (got {path}); give a file's path")
+    check_folder_target(path.parent)
+
+
+def _first_existing(path: Path) -> Path:
+    """Return the path itself or the nearest folder above it that is there."""
+    return next(place for place in (path, *path.absolute().parents) if os.path.exists(place))
+
+
+def checksum(tensors: Mapping[str, "Tensor"]) -> str:
     """Return the SHA-256 of names, types, shapes and bytes of ``tensors``."""
+    import torch
+
     digest = hashlib.sha256()
     for name in sorted(tensors):
         tensor = tensors[name].detach().contiguous()
@@ -84,15 +115,17 @@ def checksum(tensors: Mapping[str, Tensor]) -> str:
 
 
 def save_tensors(
-    path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
+    path: Path, tensors: Mapping[str, "Tensor"], metadata: Mapping[str, str] | None = None
 ) -> None:
     """Write tensors as safetensors, atomically and with a checksum."""
+    from safetensors.torch import save_file
+
     plain = _apart(tensors)
     with atomic_path(path) as scratch:
         save_file(plain, scratch, metadata={**(metadata or {}), _CHECKSUM: checksum(plain)})
 
 
-def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _apart(tensors: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
     """Return tensors that share no memory, which safetensors refuses; copies of those that do."""
     plain: dict[str, Tensor] = {}
     seen: set[int] = set()
@@ -107,8 +140,10 @@ def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return plain
 
 
-def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+def load_tensors(path: Path) -> tuple[dict[str, "Tensor"], dict[str, str]]:
     """Read what :func:`save_tensors` wrote; raise :class:`DamagedFileError` if it changed."""
+    from safetensors import SafetensorError, safe_open
+
     try:
         with safe_open(path, framework="pt") as file:
             metadata = dict(file.metadata() or {})

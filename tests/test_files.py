@@ -4,7 +4,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from herofilter.files import DamagedFileError, atomic_path, load_tensors, save_tensors, write_json
+from herofilter.errors import RunError
+from herofilter.files import (
+    DamagedFileError,
+    atomic_path,
+    check_file_target,
+    check_folder_target,
+    load_tensors,
+    save_tensors,
+    write_json,
+)
 
 
 def test_tensors_round_trip(tmp_path: Path) -> None:
@@ -52,3 +61,46 @@ def test_files_are_as_public_as_the_user_wants(tmp_path: Path) -> None:
     finally:
         os.umask(mask)
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o644}
+
+
+@pytest.mark.parametrize("folder", [".", "new", "new/inner"])
+def test_folders_that_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    check_folder_target(Path(folder))
+    check_folder_target(tmp_path / folder)
+    check_file_target(Path(folder) / "file.csv")
+    # looking leaves nothing behind
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("folder", ["file", "file/inner", "file/inner/most"])
+def test_a_file_in_the_way_of_a_folder(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RunError) as caught:
+        check_folder_target(tmp_path / folder)
+    assert str(caught.value) == (
+        f"the folder to write must be a folder or absent (got {tmp_path / folder}, and "
+        f"{tmp_path / 'file'} is a file); give another path"
+    )
+    with pytest.raises(RunError, match="must be a folder or absent"):
+        check_file_target(tmp_path / folder / "predictions.csv")
+
+
+def test_a_read_only_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # permissions don't hold for root, as whom tests may run
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
+    with pytest.raises(RunError) as caught:
+        check_folder_target(tmp_path / "new")
+    assert str(caught.value) == (
+        f"the folder to write must be one that you may write into (got {tmp_path / 'new'}, and "
+        f"{tmp_path} is read-only); give another path"
+    )
+
+
+def test_a_folder_in_the_way_of_a_file(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="the file to write must not be a folder"):
+        check_file_target(tmp_path)
+    (tmp_path / "file").touch()
+    check_file_target(tmp_path / "file")

@@ -17,7 +17,16 @@ ROOMS = [
     "predict",
 ]
 FREE = {"reproduce", "report", "cli", "estimator"}
-GROUND = {"callbacks", "errors", "files", "memory", "settings", "config", "parallel"}
+GROUND = {
+    "callbacks",
+    "config",
+    "errors",
+    "files",
+    "lazy_names",
+    "memory",
+    "parallel",
+    "settings",
+}
 # scikit-network's lesson: linear algebra and the kernel know nothing of layers or the terminal
 FORBIDDEN = {
     "spectral": {"torch.nn", "typer", "rich"},

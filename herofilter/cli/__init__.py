@@ -15,8 +15,9 @@ from herofilter.cli import (
     train as train,
     tune as tune,
 )
-from herofilter.cli.common import app
+from herofilter.cli.app import app
 from herofilter.errors import HeroFilterError
+from herofilter.lazy_names import raised_by_import
 
 
 def main() -> None:
@@ -35,4 +36,6 @@ def main() -> None:
 
 
 def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
-    print(f"warning: {message}", file=sys.stderr)
+    # what a library says while it is imported is nothing that the user could change
+    if not raised_by_import():
+        print(f"warning: {message}", file=sys.stderr)

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from herofilter.cli.common import Json, app, bench, parse_splits, print_json
+from herofilter.cli.app import Json, app, bench, parse_splits, print_json, select_splits
 
 TABLE_WIDTH = 116
 
@@ -21,7 +20,12 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Train MLP, GCN and HeroFilter on nine synthetic graphs of rising heterophily."""
-    from herofilter.files import write_json
+    from herofilter.files import check_folder_target, write_json
+
+    check_folder_target(out)
+
+    from rich.console import Console
+
     from herofilter.report.console import demo_table
     from herofilter.report.picture import demo_picture
     from herofilter.report.progress import ProgressBar
@@ -83,7 +87,13 @@ def bench_herofilter(
     as_json: Json = False,
 ) -> None:
     """Compare MLP, GCN and HeroFilter, default and tuned, on nine graphs of the paper."""
-    from herofilter.files import write_json, write_text
+    from herofilter.files import check_folder_target, write_json, write_text
+
+    asked = parse_splits(splits)
+    check_folder_target(out)
+
+    from rich.console import Console
+
     from herofilter.report.accuracy_page import results_page
     from herofilter.report.accuracy_table import accuracy_table
     from herofilter.report.progress import ProgressBar
@@ -91,7 +101,7 @@ def bench_herofilter(
 
     names = accuracy.GRAPHS if graphs is None else graphs.split(",")
     available = accuracy.num_common_splits(names)
-    chosen = None if splits == "all" else parse_splits(splits, available)
+    chosen = None if asked is None else select_splits(asked, available)
     with ProgressBar("benchmark") as callback:
         result = accuracy.run_accuracy(
             names,
@@ -143,7 +153,12 @@ def bench_filters(
     as_json: Json = False,
 ) -> None:
     """Ask whether the learned filter earns its place over a fixed one."""
-    from herofilter.files import write_json, write_text
+    from herofilter.files import check_folder_target, write_json, write_text
+
+    check_folder_target(out)
+
+    from rich.console import Console
+
     from herofilter.report.filters_page import filters_page, verdicts
     from herofilter.report.progress import ProgressBar
     from herofilter.reproduce import filters

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from herofilter.cli.common import Json, bench, parse_splits, print_json
+from herofilter.cli.app import Json, bench, parse_splits, print_json, select_splits
 
 TABLE_WIDTH = 120
 
@@ -71,12 +70,18 @@ def _run(
     finished: bool,
     as_json: bool,
 ) -> None:
-    from herofilter.files import write_json, write_text
+    from herofilter.files import check_folder_target, write_json, write_text
+
+    asked = parse_splits(splits)
+    chosen = None if asked is None else select_splits(asked, 10)
+    check_folder_target(out)
+
+    from rich.console import Console
+
     from herofilter.report.progress import ProgressBar
     from herofilter.report.table_page import console_table, table_csv, table_page
     from herofilter.reproduce.tables import run_table
 
-    chosen = None if splits == "all" else parse_splits(splits, 10)
     with ProgressBar(table) as callback:
         result = run_table(
             table,

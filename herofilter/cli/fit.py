@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from herofilter.cli.common import Json, app, print_json
+from herofilter.cli.app import Json, app, print_json
 
 Edges = Annotated[
     Path | None, typer.Option(help="Table of edges: CSV, TSV or Parquet, also .gz and .zst.")
@@ -56,6 +55,21 @@ def fit(
     as_json: Json = False,
 ) -> None:
     """Learn from a table of edges and a table of nodes; write a model and predictions."""
+    from herofilter.config import Config
+    from herofilter.data.tables.table_path import table_ending
+    from herofilter.files import check_folder_target
+    from herofilter.training.artifacts.sealed_folder import check_target
+    from herofilter.training.search.budget import parse_budget
+
+    seconds = parse_budget(budget)
+    check_folder_target(out)
+    check_target(out)
+    table_ending(edges, "edges")
+    table_ending(nodes, "nodes")
+    Config().with_settings(settings or [])
+
+    from rich.console import Console
+
     from herofilter.data import read_graph
     from herofilter.data.tables.predictions import write_predictions
     from herofilter.measures import data_card
@@ -63,12 +77,8 @@ def fit(
     from herofilter.predict.tables import predict_tables
     from herofilter.report.console import card_table, fit_table
     from herofilter.report.progress import FitBar, ProgressBar
-    from herofilter.training.artifacts.model_folder import check_target
     from herofilter.training.search.fitting import fit_graph
-    from herofilter.training.search.tuning import parse_budget
 
-    seconds = parse_budget(budget)
-    check_target(out)
     own = read_graph(
         edges,
         nodes,
@@ -122,6 +132,13 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Predict the nodes of the training graph, of the same graph grown, or of a new one."""
+    from herofilter.files import check_file_target
+
+    _check_inputs(model, edges, nodes)
+    check_file_target(out)
+
+    from rich.console import Console
+
     from herofilter.data.tables.predictions import write_predictions
     from herofilter.predict.tables import predict_tables
     from herofilter.report.progress import ProgressBar
@@ -153,6 +170,10 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Tell why a node has its class: who is in its patch, and what each of them adds."""
+    _check_inputs(model, edges, nodes)
+
+    from rich.console import Console
+
     from herofilter.report.explanation import explain_saved, explanation_table
     from herofilter.training.artifacts.model_folder import SavedModel
 
@@ -172,9 +193,27 @@ def export(
     onnx: Annotated[Path, typer.Option(help="File to write.")],
 ) -> None:
     """Write a model as an ONNX file, checked against the model itself."""
+    from herofilter.files import check_file_target
+
+    _check_inputs(model, None, None)
+    check_file_target(onnx)
+
+    from rich.console import Console
+
     from herofilter.nn import export_onnx
     from herofilter.training.artifacts.model_folder import SavedModel
 
     saved = SavedModel.load(model)
     export_onnx(saved.training_network(), onnx, saved.temperature)
     Console().print(f"written: {onnx}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _check_inputs(model: Path, edges: Path | None, nodes: Path | None) -> None:
+    """Refuse a folder without a model and tables that aren't there, before torch is loaded."""
+    from herofilter.data.tables.table_path import table_ending
+    from herofilter.training.artifacts.sealed_folder import read_seal
+
+    read_seal(model)
+    for table, what in ((edges, "edges"), (nodes, "nodes")):
+        if table is not None:
+            table_ending(table, what)

@@ -1,14 +1,15 @@
 """The commands list, info and pack."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 import herofilter
-from herofilter.cli.common import Graph, Json, app, print_json
-from herofilter.nn.registry import ModelEntry
+from herofilter.cli.app import Graph, Json, app, print_json
+
+if TYPE_CHECKING:
+    from herofilter.nn.registry import ModelEntry
 
 
 @app.command("list", epilog="Example: herofilter list --models")
@@ -18,6 +19,8 @@ def list_command(
     as_json: Json = False,
 ) -> None:
     """List datasets, with what is on disk, and models, with what they need; both by default."""
+    from rich.console import Console
+
     from herofilter.data import list_datasets, on_disk
     from herofilter.report.console import dataset_table, model_table
 
@@ -41,7 +44,7 @@ def list_command(
         console.print(model_table(known))
 
 
-def _fields(entry: ModelEntry) -> dict[str, object]:
+def _fields(entry: "ModelEntry") -> dict[str, object]:
     return {
         "name": entry.name,
         "paper": entry.paper,
@@ -56,6 +59,12 @@ def _fields(entry: ModelEntry) -> dict[str, object]:
 @app.command(epilog="Example: herofilter info karate")
 def info(graph: Graph, as_json: Json = False) -> None:
     """Print a graph's data card: size, oddities, heterophily, memory that patches need."""
+    from herofilter.data.graph_path import check_graph_name
+
+    check_graph_name(graph)
+
+    from rich.console import Console
+
     from herofilter.data import check_graph
     from herofilter.measures import data_card
     from herofilter.patchers import patcher_memory
@@ -83,16 +92,27 @@ def pack(
     as_json: Json = False,
 ) -> None:
     """Write a graph as a folder whose features are read from disk, row by row."""
-    from herofilter.data import save_graph_folder, verify_graph_folder
+    from herofilter.data.graph_path import check_graph_folder, check_graph_name
     from herofilter.errors import ConfigError
-    from herofilter.report.progress import ProgressBar
+    from herofilter.files import check_folder_target
 
     if verify:
+        check_graph_folder(Path(graph).expanduser().resolve())
+    elif out is None:
+        raise ConfigError("the folder to write must be given (got none); give --out FOLDER")
+    else:
+        check_graph_name(graph)
+        check_folder_target(out)
+
+    from rich.console import Console
+
+    from herofilter.data import save_graph_folder, verify_graph_folder
+    from herofilter.report.progress import ProgressBar
+
+    if out is None or verify:
         verify_graph_folder(graph)
         result, line = {"folder": graph, "whole": True}, f"every byte is as written: {graph}"
     else:
-        if out is None:
-            raise ConfigError("the folder to write must be given (got none); give --out FOLDER")
         data = herofilter.load_dataset(graph, split=None)
         with ProgressBar("writing") as callback:
             save_graph_folder(data, out, half, callback)

@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 import herofilter
-from herofilter.cli.common import Graph, Json, app, print_json
+from herofilter.cli.app import Graph, Json, app, print_json
 
 
 @app.command(
@@ -45,10 +44,17 @@ def patch(
     as_json: Json = False,
 ) -> None:
     """Choose every node's patch by top-p personalised PageRank and keep them in a folder."""
+    from herofilter.data.graph_path import check_graph_name
+    from herofilter.files import check_folder_target
+
+    check_graph_name(graph)
+    check_folder_target(out)
+
+    from rich.console import Console
+
     from herofilter.memory import format_bytes
     from herofilter.report.patching import PatchBar, patch_sentences, patch_summary
 
-    data = herofilter.load_dataset(graph, split=None)
     patcher = herofilter.FastPatcher(
         patch_size=patch_size,
         c=c,
@@ -60,6 +66,7 @@ def patch(
         margin=margin,
         hub_limit=hub_limit,
     )
+    data = herofilter.load_dataset(graph, split=None)
     needed = patcher.memory(int(data.num_nodes or 0), int(data.edge_index.size(1)))
     console = Console()
     if not as_json:

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 import herofilter
-from herofilter.cli.common import Graph, Json, app, parse_splits, print_json
+from herofilter.cli.app import Graph, Json, app, parse_splits, print_json, select_splits
 
 
 @app.command(
@@ -56,17 +55,28 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a model on some splits of a graph and write a run folder."""
+    from herofilter.config import Config
+    from herofilter.data.graph_path import check_graph_name
+    from herofilter.files import check_folder_target
+    from herofilter.training.search.presets import choose_run, graph_name
+
+    named = splits.isalpha() and splits != "all"
+    asked = None if named else parse_splits(splits)
+    options = {"seed": seed} if patcher is None else {"seed": seed, "patcher": patcher}
+    Config().replace(**options).with_settings(settings or [])
+    check_graph_name(graph)
+    check_folder_target(out or Path("runs"))
+    model, config = choose_run(graph, preset, model, ensemble, bool(patcher or settings))
+    config = config.replace(**options).with_settings(settings or [])
+
+    from rich.console import Console
+
     from herofilter.data import num_splits
     from herofilter.report.console import percent, train_table
     from herofilter.report.progress import TrainBar
-    from herofilter.training.search.presets import choose_run, graph_name
 
-    model, config = choose_run(graph, preset, model, ensemble, bool(patcher or settings))
-    options = {"seed": seed} if patcher is None else {"seed": seed, "patcher": patcher}
-    config = config.replace(**options).with_settings(settings or [])
-    named = splits.isalpha() and splits != "all"
     data = herofilter.load_dataset(graph, split=splits if named else None)
-    chosen = [0] if named else parse_splits(splits, num_splits(data))
+    chosen = [0] if named else select_splits(asked, num_splits(data))
     name = graph_name(graph)
     out = out or _new_folder(Path("runs"), f"{name}-{model}-{time.strftime('%Y%m%d-%H%M%S')}")
     with TrainBar(name, chosen, config.train.epochs) as callback:

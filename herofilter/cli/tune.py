@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 import herofilter
-from herofilter.cli.common import Graph, Json, app, parse_splits, print_json
+from herofilter.cli.app import Graph, Json, app, parse_splits, print_json, select_splits
 
 
 @app.command(
@@ -46,17 +45,29 @@ def tune(
     as_json: Json = False,
 ) -> None:
     """Search for a graph's best settings by validation accuracy and write a preset."""
+    from herofilter.config import Config
+    from herofilter.data.graph_path import check_graph_name
+    from herofilter.files import check_folder_target
+    from herofilter.training.search.budget import parse_budget
+    from herofilter.training.search.presets import graph_name, merge_preset
+
+    seconds = parse_budget(budget)
+    asked = parse_splits(splits)
+    Config().with_settings(settings or [])
+    check_graph_name(graph)
+    out = out or Path("runs") / f"tune-{graph_name(graph)}"
+    check_folder_target(out)
+
+    from rich.console import Console
+
     from herofilter.data import num_splits
     from herofilter.report.console import percent
     from herofilter.report.progress import TuneBar
-    from herofilter.training.search.presets import graph_name, merge_preset
-    from herofilter.training.search.tuning import parse_budget, tune as run_search
+    from herofilter.training.search.tuning import tune as run_search
 
-    seconds = parse_budget(budget)
     herofilter.find_model(model)
     data = herofilter.load_dataset(graph, split=None)
-    chosen = None if splits == "all" else parse_splits(splits, num_splits(data))
-    out = out or Path("runs") / f"tune-{graph_name(graph)}"
+    chosen = None if asked is None else select_splits(asked, num_splits(data))
     with TuneBar(seconds, trials) as callback:
         summary = run_search(
             data,

@@ -5,7 +5,6 @@ from .datasets.heterophilous import (
     read_npz as read_npz,
 )
 from .datasets.load import (
-    is_graph_path as is_graph_path,
     list_datasets as list_datasets,
     load_dataset as load_dataset,
     on_disk as on_disk,
@@ -27,6 +26,9 @@ from .graph_folder import (
     load_graph_folder as load_graph_folder,
     save_graph_folder as save_graph_folder,
     verify_graph_folder as verify_graph_folder,
+)
+from .graph_path import (
+    is_graph_path as is_graph_path,
 )
 from .splits import (
     num_splits as num_splits,

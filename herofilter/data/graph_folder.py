@@ -18,21 +18,16 @@ from herofilter.callbacks import Callback
 from herofilter.data.checks import MASKS, check_edges
 from herofilter.data.disk_features import DENSE, SPARSE, DiskFeatures, map_array
 from herofilter.data.feature_files import write_features
+from herofilter.data.graph_path import ABOUT, check_graph_folder, is_graph_folder
 from herofilter.errors import DatasetError, GraphError
 from herofilter.files import DamagedFileError, write_json
 
-ABOUT = "graph.json"
 KIND = "herofilter graph"
 FORMAT = 1
 _KEPT = ("edge_index", "edge_weight", "y", *MASKS)
 _TEXTS = ("name", "variant")
 _BLOCK = 2**20
 _CURE = "copy the folder again or pack the graph anew"
-
-
-def is_graph_folder(path: str | Path) -> bool:
-    """Return whether ``path`` is a folder in which a graph lies, be it damaged or not."""
-    return (Path(path) / ABOUT).is_file()
 
 
 def save_graph_folder(
@@ -129,13 +124,9 @@ def verify_graph_folder(path: str | Path) -> None:
 
 
 def _read_about(folder: Path) -> dict[str, Any]:
+    check_graph_folder(folder)
     try:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise DatasetError(
-            f"{folder} must be a graph folder (got no {ABOUT} in it); "
-            "make one with: herofilter pack GRAPH --out FOLDER"
-        ) from None
     except (OSError, ValueError) as error:
         raise DamagedFileError(
             f"{folder / ABOUT} must be readable JSON ({type(error).__name__}); {_CURE}"

@@ -1,5 +1,5 @@
 """HeroFilterClassifier, with scikit-learn's contract."""
 
-import lazy_loader
+from herofilter.lazy_names import attach_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

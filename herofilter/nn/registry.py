@@ -1,6 +1,7 @@
 """The registry of models: a name, where it comes from, and how to build it for a graph."""
 
 import importlib
+import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
@@ -79,7 +80,9 @@ def list_models() -> list[ModelEntry]:
 
 
 def find_model(name: str) -> ModelEntry:
-    """Return a registered model by name; the baselines are imported only if it is one of them."""
+    """Return a registered model by name; of the baselines only that one is imported."""
+    if name not in _MODELS:
+        _register(name)
     if name not in _MODELS:
         _register_all()
     if name not in _MODELS:
@@ -90,8 +93,18 @@ def find_model(name: str) -> ModelEntry:
     return _MODELS[name]
 
 
-def _register_all() -> None:
+def _register(name: str) -> None:
+    """Import the module of one model: a baseline's is called after it."""
     # models register themselves when their modules are imported; only this names rooms to the right
+    importlib.import_module("herofilter.nn.build")
+    module = name.replace("-", "_")
+    if name not in _MODELS and module.isidentifier():
+        path = f"herofilter.baselines.{module}"
+        if importlib.util.find_spec(path) is not None:
+            importlib.import_module(path)
+
+
+def _register_all() -> None:
     importlib.import_module("herofilter.nn.build")
     baselines = importlib.import_module("herofilter.baselines")
     for model in baselines.__all__:

@@ -9,9 +9,10 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from herofilter.errors import RunError
+from herofilter.lazy_names import raised_by_import
 
 Job = TypeVar("Job")
 Outcome = TypeVar("Outcome")
@@ -81,6 +82,14 @@ def _start_worker() -> None:
     # Ctrl-C reaches every process of the terminal; the one that started the workers ends them
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.filterwarnings("ignore", message="Sparse ")
+    # a job's function is imported here, with all libraries that it needs
+    show = warnings.showwarning
+
+    def show_later(*warning: Any, **place: Any) -> None:
+        if not raised_by_import():
+            show(*warning, **place)
+
+    warnings.showwarning = show_later
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -1,5 +1,5 @@
 """What a trained model says: predictions for tables, explanations, filter responses."""
 
-import lazy_loader
+from herofilter.lazy_names import attach_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -1,13 +1,18 @@
 """Results as tables in the terminal."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from herofilter.data import DatasetInfo
-from herofilter.measures import DataCard
 from herofilter.memory import format_bytes
-from herofilter.nn.registry import ModelEntry
+
+# the progress of predict and explain needs none of these
+if TYPE_CHECKING:
+    from herofilter.data import DatasetInfo
+    from herofilter.measures import DataCard
+    from herofilter.nn.registry import ModelEntry
 
 
 def percent(entry: dict[str, Any]) -> str:

@@ -3,6 +3,8 @@
 import csv
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -162,3 +164,44 @@ def test_the_classifier_reads_what_fit_wrote(fitted: Outcome) -> None:
     loaded = HeroFilterClassifier.load("model")
     assert list(loaded.classes_) == list(NAMES)
     assert [row["prediction"] for row in rows("model/predictions.csv")] == list(loaded.predict())
+
+
+USED = """
+import json, sys
+from herofilter.cli import main
+sys.argv = ["herofilter", *sys.argv[1:]]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+print("\\n" + json.dumps(list(sys.modules)))
+"""
+
+
+@pytest.mark.parametrize("command", [("predict",), ("explain", "--node", "user:42")])
+def test_using_a_model_imports_nothing_to_train_one(
+    cli: Cli, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    write_tables(tmp_path, num_nodes=60)
+    assert cli(*FIT, "--out", "model", *QUICK, "--trials", "1", "--model", "herofilter").code == 0
+    done = subprocess.run(
+        [sys.executable, "-c", USED, command[0], "model", *command[1:]],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    loaded = set(json.loads(done.stdout.splitlines()[-1]))
+    assert "herofilter.nn.herofilter" in loaded
+    # pandas isn't in this list, since PyG loads it where it is installed
+    assert not loaded & {"optuna", "matplotlib", "sklearn", "onnx", "networkx", "ogb"}
+    rooms = (
+        "baselines.",
+        "training.search",
+        "data.datasets",
+        "measures.",
+        "reproduce",
+        "estimator",
+    )
+    assert not [name for name in loaded if name.startswith(tuple(f"herofilter.{r}" for r in rooms))]

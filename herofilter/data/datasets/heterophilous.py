@@ -11,6 +11,7 @@ from torch_geometric.utils import to_undirected
 
 from herofilter.data.checks import MASKS, check_graph
 from herofilter.data.datasets.storage import RawFile, reading
+from herofilter.data.graph_path import check_npz_file
 from herofilter.data.splits import random_splits
 from herofilter.errors import DatasetError
 
@@ -41,8 +42,7 @@ def read_npz(path: str | Path) -> Data:
         torch.Size([2, 4])
     """
     file = Path(path)
-    if not file.is_file():
-        raise DatasetError(f"{file} must be an existing file; check the path")
+    check_npz_file(file)
     with reading(file, "numpy's npz layout"), np.load(file, allow_pickle=False) as archive:
         arrays = {key: archive[key] for key in archive.files}
     missing = [key for key in _REQUIRED if key not in arrays]

@@ -1,7 +1,6 @@
 """Datasets by name: one call from a name, or from the path of a graph, to a graph with a split."""
 
 import operator
-import os
 from pathlib import Path
 
 import torch
@@ -12,9 +11,10 @@ from herofilter.data.datasets.graph_cache import cached_graph, graph_path, kept_
 from herofilter.data.datasets.heterophilous import read_npz
 from herofilter.data.datasets.registry import REGISTRY, DatasetInfo, Source
 from herofilter.data.datasets.storage import fetch, find
-from herofilter.data.graph_folder import is_graph_folder, load_graph_folder
+from herofilter.data.graph_folder import load_graph_folder
+from herofilter.data.graph_path import check_dataset_name, is_graph_path
 from herofilter.data.splits import random_splits, select_split
-from herofilter.errors import ConfigError, DatasetError, did_you_mean
+from herofilter.errors import ConfigError
 
 
 def load_dataset(name: str | Path, split: int | str | None = 0) -> Data:
@@ -48,18 +48,6 @@ def load_dataset(name: str | Path, split: int | str | None = 0) -> Data:
         return _one_split(_read(info, source, {}), split)
     key = info.name if source is info.numbered else f"{info.name}-{split}"
     return _one_split(_load(info, source, key), split)
-
-
-def is_graph_path(name: str | Path) -> bool:
-    """Return whether a graph is given by its path: that of an ``.npz`` file or of a folder.
-
-    A folder that has the name of a dataset must be written with a slash, such as ``./cora``.
-    """
-    text = str(name)
-    if text.endswith(".npz"):
-        return True
-    path = isinstance(name, Path) or os.sep in text or text.startswith("~")
-    return path or (text not in REGISTRY and is_graph_folder(text))
 
 
 def list_datasets() -> list[DatasetInfo]:
@@ -106,11 +94,7 @@ def _read(info: DatasetInfo, source: Source, paths: dict[str, Path]) -> Data:
 
 
 def _info(name: str) -> DatasetInfo:
-    if name not in REGISTRY:
-        raise DatasetError(
-            f"the dataset must be one of {', '.join(REGISTRY)}, or the path of an .npz file or a "
-            f"graph folder (got {name!r}){did_you_mean(name.lower().replace('_', '-'), REGISTRY)}"
-        )
+    check_dataset_name(name)
     return REGISTRY[name]
 
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
+from herofilter.data.tables.table_path import PARQUET, table_ending
 from herofilter.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -24,9 +25,6 @@ MISSING = [
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
     *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
 ]
-_TEXT = (".csv", ".txt", ".tsv", ".tab")
-_PARQUET = (".parquet", ".pq")
-_PACKED = (".gz", ".zst", ".bz2")
 _BLOCK_BYTES = 1 << 24
 _DECIMAL_COMMA = r"^[+-]?[0-9]+(,[0-9]+)?$"
 
@@ -95,18 +93,8 @@ def open_table(source: TableSource, what: str) -> OpenTable:
 
 
 def _open_file(path: Path, what: str) -> OpenTable:
-    if not path.exists():
-        raise DatasetError(f"the {what} must be an existing file (got {path}); check the path")
-    endings = [ending.lower() for ending in path.suffixes]
-    if endings and endings[-1] in _PACKED:
-        endings.pop()
-    ending = endings[-1] if endings else ""
-    if ending not in (*_TEXT, *_PARQUET):
-        raise DatasetError(
-            f"the {what} must be a file that ends in .csv, .tsv or .parquet (got {path}); "
-            "rename it, or give a table in memory"
-        )
-    if ending in _PARQUET:
+    ending = table_ending(path, what)
+    if ending in PARQUET:
         with _reading(path, what):
             names = tuple(pyarrow.parquet.read_schema(path).names) if path.is_file() else None
             # a folder of parts, as Spark writes it

@@ -68,18 +68,7 @@ def open_sealed(folder: str | Path, required: Iterable[str]) -> dict[str, Any]:
         required: files without which nothing can be done.
     """
     folder = Path(folder)
-    seal = _read_seal(folder)
-    if seal is None:
-        there = "a folder without a readable" if folder.is_dir() else "no folder with a"
-        raise RunError(
-            f"{folder} must be a model folder (got {there} {SEAL}); "
-            "give the folder that a model was saved to"
-        )
-    if not isinstance(seal.get("format"), int) or seal["format"] > FORMAT:
-        raise RunError(
-            f"{folder} must be of format {FORMAT} or older (got {seal.get('format')!r}, written "
-            f"by herofilter {seal.get('herofilter', 'of another version')}); upgrade herofilter"
-        )
+    seal = read_seal(folder)
     files = _files(seal, folder)
     for name in {*required, *files}:
         path = folder / name
@@ -92,6 +81,24 @@ def open_sealed(folder: str | Path, required: Iterable[str]) -> dict[str, Any]:
                 f"{path} must be as it was saved, but its checksum differs; "
                 "copy the folder again or train anew"
             )
+    return seal
+
+
+def read_seal(folder: str | Path) -> dict[str, Any]:
+    """Return what the seal of a model folder says; no other file of the folder is read."""
+    folder = Path(folder)
+    seal = _read_seal(folder)
+    if seal is None:
+        there = "a folder without a readable" if folder.is_dir() else "no folder with a"
+        raise RunError(
+            f"{folder} must be a model folder (got {there} {SEAL}); "
+            "give the folder that a model was saved to"
+        )
+    if not isinstance(seal.get("format"), int) or seal["format"] > FORMAT:
+        raise RunError(
+            f"{folder} must be of format {FORMAT} or older (got {seal.get('format')!r}, written "
+            f"by herofilter {seal.get('herofilter', 'of another version')}); upgrade herofilter"
+        )
     return seal
 
 

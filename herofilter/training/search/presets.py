@@ -11,7 +11,6 @@ from herofilter.config import Config, paper_config, without_retired
 from herofilter.data import is_graph_path
 from herofilter.errors import ConfigError, HeroFilterError, did_you_mean
 from herofilter.files import write_text
-from herofilter.nn import find_model
 
 GENERAL = ("default", "paper")
 
@@ -59,6 +58,9 @@ def preset_run(graph: str, preset: str, model: str | None) -> tuple[str, Config]
         raise ConfigError(
             f"model must be {required} with the preset {preset} (got {model}); leave --model out"
         )
+    # a mistake in the preset is told before torch is loaded
+    from herofilter.nn import find_model
+
     return find_model(model or required or "herofilter").name, config
 
 

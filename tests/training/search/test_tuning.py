@@ -20,12 +20,13 @@ from herofilter.errors import ConfigError, GraphError, RunError
 from herofilter.nn.build import fast_patcher
 from herofilter.training.protocol import train_split
 from herofilter.training.search import session as search_module
+from herofilter.training.search.budget import parse_budget
 from herofilter.training.search.presets import read_preset
 from herofilter.training.search.pruning import lags, step_after, step_in
 from herofilter.training.search.session import RANDOM_TRIALS, Search
 from herofilter.training.search.space import RECIPES, SearchSpace, changed_settings, make_space
 from herofilter.training.search.suggest import DefaultSuggester, TrialSuggester
-from herofilter.training.search.tuning import parse_budget, tune
+from herofilter.training.search.tuning import tune
 from tests.events import steps
 
 # a small space: each drawn setting costs a write to the study
