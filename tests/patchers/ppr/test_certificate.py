@@ -83,9 +83,9 @@ class PausedPush:
         self.scores = (1 - c) * self.graph.left[v] * space.work[:, 0] * self.graph.right
         self.waiting = space.work[:, 0] - (space.work[:, 1] - EPS * self.graph.degree)
 
-    def certify(self, lowest: float) -> bool:
+    def certify(self, lowest: float, margin: float = 0.0) -> bool:
         """Return whether a row whose last node has the score ``lowest`` is certified."""
-        rule = PushRule(self.c, EPS, True, 1, 0.0, float(self.graph.right.max()))
+        rule = PushRule(self.c, EPS, True, 1, margin, float(self.graph.right.max()))
         index, score = np.array([self.v, 0]), np.array([1.0, lowest])
         return certify(self.graph, self.work, self.near, self.v, self.c, EPS, rule, index, score)
 
@@ -125,10 +125,12 @@ def test_the_bounds_are_those_of_the_formulas(name: str, c: float) -> None:
         others = push.near[push.near != v]
         highest = push.scores + each
         for turn in (everywhere, *highest[others]):
-            for lowest in (turn * (1 - 1e-5), turn * (1 + 1e-5)):
+            for factor, margin in product((1 - 1e-5, 1 + 1e-5), (0.0, 0.25)):
+                bar = factor * turn
+                lowest = bar / (1 + margin)
                 left_out = others[push.scores[others].astype(np.float32) < lowest]
-                certain = everywhere <= lowest and bool((highest[left_out] <= lowest).all())
-                assert push.certify(lowest) == certain
+                certain = everywhere <= bar and bool((highest[left_out] <= bar).all())
+                assert push.certify(lowest, margin) == certain
                 verdicts.add(certain)
     assert verdicts == {True, False}
 

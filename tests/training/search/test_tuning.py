@@ -482,6 +482,37 @@ def test_ties_go_to_the_lower_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert search(tmp_path / "out", graph(1), model="mlp", fixed=["epochs=1"])["best_trial"] == 1
 
 
+def scripted(monkeypatch: pytest.MonkeyPatch, *accuracies: float) -> None:
+    """Let the trainings of a search have these validation accuracies, one after the other."""
+    script = iter(accuracies)
+
+    def fake(*args: Any, **more: Any) -> Any:
+        network, result = train_split(*args, **more)
+        score = type(result.val)(next(script), 1.0)
+        return network, type(result)(result.train, score, result.test, 0, 0.0)
+
+    monkeypatch.setattr(search_module, "train_split", fake)
+
+
+def test_the_highest_validation_accuracy_is_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted(monkeypatch, 0.5, 0.9, 0.7)
+    options: dict[str, Any] = {"model": "mlp", "fixed": ["epochs=1"], "trials": 3}
+    assert search(tmp_path / "out", graph(1), **options)["best_trial"] == 1
+
+
+def test_a_trial_that_was_only_lucky_loses_in_the_finals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # three trials; then the best, the second and the default with two further seeds each
+    scripted(monkeypatch, 0.5, 0.9, 0.8, 0.3, 0.3, 0.8, 0.8, 0.5, 0.5)
+    options: dict[str, Any] = {"model": "mlp", "fixed": ["epochs=1"], "trials": 3}
+    found = search(tmp_path / "out", graph(1), finalists=2, **options)
+    assert found["best_trial"] == 2
+    assert found["val_accuracy"]["values"] == [0.8, 0.8, 0.8]
+
+
 def test_several_seeds(tmp_path: Path) -> None:
     summary = search(
         tmp_path / "out", model="mlp", trials=1, fixed=["epochs=2"], seeds=(3, 4), splits=[1]
