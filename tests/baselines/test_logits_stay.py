@@ -1,9 +1,11 @@
-"""Every model's logits are those of the version that its published numbers come from.
+"""Every model's logits and weights are those of the version that its published numbers come from.
 
-The fixture has the logits of each registered model as it is built with seed 0, and after four
-epochs of training. A model that is added later has none until they are added to it.
+The fixtures have the logits of each registered model as it is built with seed 0 and after four
+epochs of training, and the names and shapes of its weights, with features and without: a model
+that was saved must load. Models that are added later aren't in them.
 """
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +18,11 @@ from herofilter.nn import find_model, list_models
 from herofilter.training import predict_logits, prepare, seeded
 from herofilter.training.protocol import train_split
 
-FIXTURE = Path(__file__).parents[1] / "fixtures" / "model-logits.npz"
+FIXTURES = Path(__file__).parents[1] / "fixtures"
 CONFIG = Config().replace(epochs=4, hidden_channels=16)
-with np.load(FIXTURE) as _archive:
+with np.load(FIXTURES / "model-logits.npz") as _archive:
     LOGITS = dict(_archive)
+WEIGHTS = json.loads((FIXTURES / "model-weights.json").read_text())
 MODELS = sorted({key.split("/")[0] for key in LOGITS})
 
 
@@ -35,6 +38,7 @@ def assert_unchanged(found: np.ndarray, key: str) -> None:
 def test_the_fixture_names_registered_models() -> None:
     assert set(MODELS) <= {entry.name for entry in list_models()}
     assert len(MODELS) == 24
+    assert sorted(WEIGHTS) == MODELS
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -50,3 +54,14 @@ def test_logits_after_training(name: str) -> None:
     prepared = prepare(graph(), CONFIG, name)
     model, _ = train_split(prepared, name, CONFIG, 0)
     assert_unchanged(predict_logits(model, select_split(prepared, 0)).numpy(), f"{name}/trained")
+
+
+@pytest.mark.parametrize("case", ["plain", "featureless"])
+@pytest.mark.parametrize("name", MODELS)
+def test_names_and_shapes_of_weights(name: str, case: str) -> None:
+    data = graph()
+    if case == "featureless":
+        del data.x
+    model = find_model(name).build(prepare(data, CONFIG, name), CONFIG)
+    found = {key: list(value.shape) for key, value in model.state_dict().items()}
+    assert found == WEIGHTS[name][case]
