@@ -1,1 +1,1 @@
-"""The paper's tables and figures anew, one file each."""
+"""Reproductions of the paper's tables and figures, one file each."""

@@ -15,7 +15,8 @@ from typing import Any
 from herofilter.callbacks import Callback
 from herofilter.config import Config
 from herofilter.data.datasets.registry import REGISTRY
-from herofilter.errors import ConfigError, check_choice
+from herofilter.errors import check_choice
+from herofilter.reproduce.checks import check_names, check_splits, check_workers
 from herofilter.reproduce.jobs import JobFile, TrainingJob, complete
 from herofilter.reproduce.paper_tables import paper_cell
 from herofilter.reproduce.published import Published, all_environments
@@ -217,19 +218,12 @@ def mean_interval(values: Sequence[float], level: float = 0.95) -> list[float] |
 def _check(
     graphs: Sequence[str], columns: Sequence[str], splits: Sequence[int] | None, workers: int
 ) -> tuple[list[int], str]:
+    check_names("graphs", graphs, REGISTRY, "a graph")
+    check_names("columns", columns, COLUMNS, "a column")
+    check_workers(workers)
     available = num_common_splits(graphs)
-    for column in columns:
-        check_choice("a column", column, COLUMNS)
-    for name, entries in (("graphs", graphs), ("columns", columns)):
-        if not entries or len(set(entries)) < len(entries):
-            got = ",".join(entries) or "none"
-            raise ConfigError(f"{name} must name at least one and none twice (got {got})")
-    if workers < 1:
-        raise ConfigError(f"workers must be at least 1 (got {workers})")
     chosen = list(range(available)) if splits is None else sorted(set(splits))
-    if not chosen or not 0 <= chosen[0] <= chosen[-1] < available:
-        got = ",".join(map(str, chosen)) or "none"
-        raise ConfigError(f"splits must be between 0 and {available - 1} (got {got})")
+    check_splits(chosen, available)
     parts = shlex.split(PUBLISHED.command)
     if tuple(graphs) != GRAPHS:
         parts += ["--graphs", ",".join(graphs)]

@@ -75,7 +75,7 @@ class Outcome:
 
 
 def demo_config(seed: int) -> Config:
-    """Return the settings that all three models share: the recommended ones, less patience."""
+    """Return the settings that all three models share: the recommended ones with less patience."""
     return Config().replace(seed=seed, patience=30)
 
 

@@ -1,4 +1,4 @@
-"""The filter study: does a learned spectral filter earn its place over a fixed one?
+"""The filter study: does a learned spectral filter do better than a fixed one?
 
 Every variant is the same model on the same splits; only what its name says is different. Graphs
 are taken without directions, so that all variants see the same edges.
@@ -17,10 +17,11 @@ from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback
 from herofilter.config import Config
-from herofilter.errors import ConfigError, HeroFilterError, RunError, check_choice
+from herofilter.errors import HeroFilterError, RunError
 from herofilter.nn import HeroFilter
 from herofilter.parallel.threads import one_thread
 from herofilter.patchers import SpectralPatcher
+from herofilter.reproduce.checks import check_names, check_workers
 from herofilter.reproduce.filter_graphs import GRAPHS as GRAPHS, graph_variant, load_graph
 from herofilter.reproduce.filter_variants import BASE, VARIANTS as VARIANTS, variant_config
 from herofilter.reproduce.jobs import JobFile, TrainingJob, run_pending
@@ -198,17 +199,12 @@ def _summarise(file: JobFile, splits: Sequence[int]) -> dict[str, Any]:
 
 
 def _check(graphs: Sequence[str], variants: Sequence[str], workers: int) -> str:
-    """Return the command that asks for these, once they are known to be sound."""
+    """Check the options and return the command that asks for them."""
     parts = shlex.split(PUBLISHED.command)
     asked = (("graphs", graphs, tuple(GRAPHS)), ("variants", variants, tuple(VARIANTS)))
     for name, entries, known in asked:
-        for entry in entries:
-            check_choice(f"a {name.removesuffix('s')}", entry, known)
-        if not entries or len(set(entries)) < len(entries):
-            got = ",".join(entries) or "none"
-            raise ConfigError(f"{name} must name at least one and none twice (got {got})")
+        check_names(name, entries, known, f"a {name.removesuffix('s')}")
         if tuple(entries) != known:
             parts += [f"--{name}", ",".join(entries)]
-    if workers < 1:
-        raise ConfigError(f"workers must be at least 1 (got {workers})")
+    check_workers(workers)
     return shlex.join(parts)

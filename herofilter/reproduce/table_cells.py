@@ -95,7 +95,7 @@ class TableCell:
         return Key(self.graph, variant, self.row.model, name, self.seed, split, stage)
 
     def found(self, settings: Settings, split: int, stage: str) -> dict[str, Any] | None:
-        """Return a finished training; one that lacked memory may fit now, and isn't."""
+        """Return a finished training, or None; one that lacked memory counts as unfinished."""
         row = self.file.records.get(self.key(settings, split, stage))
         return None if row is None or row.get("lacks_memory") else row
 
@@ -153,7 +153,7 @@ class TableCell:
         return {split: row for split, row in rows.items() if row is not None}
 
     def failure(self) -> str:
-        """Return why there is no result, where a training of the cell said so."""
+        """Return the first error of the cell's trainings; empty without one."""
         trials = self.searched()
         every = [settings for settings, _ in trials]
         if len(every) < self.trials:

@@ -1,4 +1,4 @@
-"""Tables 1 and 2 of the paper anew: every model on every graph, under one protocol.
+"""The paper's Tables 1 and 2 reproduced: every model on every graph, under one protocol.
 
 Every model has the same settings where they aren't its own, the same number of trials on the same
 splits, and is judged by validation accuracy alone until its settings are chosen. Then it is trained
@@ -17,9 +17,10 @@ from typing import Any
 from herofilter.callbacks import Callback, notify
 from herofilter.data import is_directed, load_dataset, on_disk
 from herofilter.data.datasets.registry import REGISTRY
-from herofilter.errors import ConfigError, check_choice
+from herofilter.errors import check_choice
 from herofilter.parallel.processes import run_jobs
 from herofilter.reproduce.accuracy import mean_interval
+from herofilter.reproduce.checks import check_names, check_splits, check_workers
 from herofilter.reproduce.jobs import Outcome, TrainingJob, run_job
 from herofilter.reproduce.paper_tables import TABLES, paper_cell, paper_ran_out
 from herofilter.reproduce.ranks import add_ranks
@@ -253,8 +254,7 @@ def _check(
 ) -> tuple[list[str], list[str], str]:
     check_choice("a table", table, TABLES)
     check_trials(trials)
-    if workers < 1:
-        raise ConfigError(f"workers must be at least 1 (got {workers})")
+    check_workers(workers)
     command = ["herofilter", "bench", table]
     chosen: list[list[str]] = []
     for name, given, known, usual in (
@@ -262,19 +262,13 @@ def _check(
         ("models", rows, ROWS, tuple(ROWS)),
     ):
         entries = list(usual if given is None else given)
-        for entry in entries:
-            check_choice(f"one of the {name}", entry, known)
-        if not entries or len(set(entries)) < len(entries):
-            got = ",".join(entries) or "none"
-            raise ConfigError(f"{name} must name at least one and none twice (got {got})")
+        check_names(name, entries, known, f"one of the {name}")
         if tuple(entries) != tuple(usual):
             command += [f"--{name}", ",".join(entries)]
         chosen.append(entries)
     available = max(REGISTRY[graph].num_splits for graph in chosen[0])
     if splits is not None:
-        if not splits or not 0 <= min(splits) <= max(splits) < available:
-            got = ",".join(map(str, splits)) or "none"
-            raise ConfigError(f"splits must be between 0 and {available - 1} (got {got})")
+        check_splits(splits, available)
         command += ["--splits", ",".join(map(str, sorted(set(splits))))]
     if trials != TRIALS:
         command += ["--trials", str(trials)]

@@ -1,4 +1,4 @@
-"""Probabilities that mean what they say: one temperature for all logits."""
+"""Calibration by temperature scaling: one temperature for all logits."""
 
 import math
 
@@ -13,8 +13,8 @@ _HALVINGS = 60
 def fit_temperature(logits: Tensor, y: Tensor) -> float:
     r"""Return the temperature T that minimises the log loss of ``logits / T`` on validation nodes.
 
-    A few nodes that are all right would ask for certainty; so one more is imagined, whose class
-    nobody knows: of b nodes each target gives :math:`\epsilon = 1/(b + 1)` to all classes alike.
+    Where all nodes are right, the plain loss falls for ever as T goes to 0. So the targets are
+    smoothed: with b nodes, each gives :math:`\epsilon = 1/(b + 1)` to all classes alike.
     The loss is convex in :math:`\beta = 1/T` (Guo et al., ICML 2017), with the slope
 
     .. math::

@@ -1,4 +1,4 @@
-"""Which optimiser moves which weights, and at which rate."""
+"""The optimisers of a model: which weights each updates, and at which rate."""
 
 import torch
 from torch import nn

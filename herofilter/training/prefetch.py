@@ -1,4 +1,4 @@
-"""Batches that are read by another thread while the one before them is at work."""
+"""Batches prefetched by another thread while the one before is in use."""
 
 from collections.abc import Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,8 +16,8 @@ def prefetch_batches(
 ) -> Generator[Batch, None, None]:
     """Yield what ``model`` gathers for each part of the nodes, in order.
 
-    A model that can reads the next batch in another thread meanwhile. It gathers the same
-    things either way, and all random numbers are drawn by the caller's thread in the same order.
+    If the model allows it, another thread gathers the next batch meanwhile. The batches are the
+    same either way, and all random numbers come from the caller's thread in the same order.
     An error of the other thread is raised here. Close the generator to end the thread.
     """
     if model.prefetches:
@@ -72,7 +72,7 @@ def _in_thread(
         coming = reader.submit(model.gather, data, parts[0])
         for nodes in parts[1:]:
             batch = coming.result()
-            # never more than two batches: the one at work and the one that is read
+            # never more than two batches: the one in use and the one that is read
             coming = reader.submit(model.gather, data, nodes)
             yield batch
             del batch

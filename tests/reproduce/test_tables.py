@@ -13,6 +13,7 @@ from herofilter.reproduce.ranks import add_ranks
 from herofilter.reproduce.result_file import ResultFile
 from herofilter.reproduce.table_cells import ROWS, Row, TableCell
 from herofilter.reproduce.tables import complete, run_table
+from tests.events import told
 
 QUICK = {"epochs": 4, "hidden_channels": 8, "patch_size": 4}
 
@@ -218,7 +219,7 @@ def test_the_earlier_of_equal_trials_is_chosen(tmp_path: Path) -> None:
     for _ in range(2):
         ((job, key, settings),) = cell.due()
         assert not job.score_test
-        file.add(key, settings, {"val_accuracy": 0.5})
+        file.keep(key, settings, {"val_accuracy": 0.5})
     choice = cell.chosen()
     assert choice is not None
     assert choice[0]["weight_decay"] == 5e-4
@@ -254,9 +255,9 @@ def test_the_command_is_that_of_the_result(tmp_path: Path) -> None:
 
 
 def test_nothing_to_do() -> None:
-    steps: list[tuple[int, int, str]] = []
-    complete([], 1, lambda *step: steps.append(step))
-    assert steps == [(0, 0, "starting")]
+    heard: list[Event] = []
+    complete([], 1, heard.append)
+    assert told(heard) == [(0, 0, "starting")]
 
 
 def test_hero_rows_have_the_paper_setting_and_one_beside_it() -> None:

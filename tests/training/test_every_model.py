@@ -61,10 +61,10 @@ def test_every_option_matters(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_search_draws_the_options_of_the_model(name: str) -> None:
-    draw = DefaultSuggester()
-    make_space("wide", name, graph()).draw(draw)
-    assert set(find_model(name).options) <= set(draw.taken)
+def test_a_search_suggests_the_options_of_the_model(name: str) -> None:
+    suggester = DefaultSuggester()
+    make_space("wide", name, graph()).suggest(suggester)
+    assert set(find_model(name).options) <= set(suggester.taken)
 
 
 @pytest.mark.parametrize("name", MODELS)

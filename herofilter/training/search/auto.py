@@ -1,4 +1,4 @@
-"""One model for a graph that nobody has seen: a portfolio, picked by validation."""
+"""One model for an unknown graph: the member of a portfolio that validation prefers."""
 
 import dataclasses
 from collections.abc import Sequence

@@ -59,7 +59,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Fitted:
-    """The model to keep, what it was compared with, and what there is to say of it."""
+    """The model to keep, the candidates it was chosen from, and sentences about the choice."""
 
     saved: SavedModel
     candidates: dict[str, Candidate]
@@ -220,7 +220,7 @@ def _split(data: Data, seed: int) -> Data:
 
 
 def _fixed(data: Data, settings: tuple[str, ...]) -> list[str]:
-    """Return what isn't searched: what only a graph that stays as it is allows."""
+    """Return settings that aren't searched, since they suit only a graph that never changes."""
     values = data.x if not data.x.is_sparse_csr else data.x.values()
     fixed = {"label_tokens": "false", "label_smoothing": "0.0"}
     if bool((values < 0).any()):

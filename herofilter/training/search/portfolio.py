@@ -1,4 +1,4 @@
-"""A few different configurations for a graph that nobody has seen."""
+"""A few different configurations for an unknown graph."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -200,7 +200,7 @@ def _entries(file: Traversable | Path) -> dict[str, Any]:
 
 
 def _followed(entries: dict[str, Any], name: str) -> Any:
-    """Return an entry; one that only says which other entry it is, gives that one."""
+    """Return an entry, or the one that it names as the same."""
     entry = entries[name]
     same = entry.get("same") if isinstance(entry, dict) else None
     return entry if same is None else entries.get(str(same))

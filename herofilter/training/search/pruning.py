@@ -1,4 +1,4 @@
-"""When a trial is given up: it lags behind what earlier trials had reached at the same point."""
+"""Pruning: a trial ends early when it lags behind what earlier trials had at the same point."""
 
 import statistics
 from collections.abc import Mapping, Sequence

@@ -32,7 +32,7 @@ OVERTIME = 1.2
 
 
 class _Pruned(Exception):
-    """The current trial is given up."""
+    """The current trial is pruned."""
 
 
 @dataclass

@@ -49,7 +49,7 @@ def open_study(out: Path, header: dict[str, Any]) -> Iterator["optuna.Study"]:
 def memory_study(
     sampler: "optuna.samplers.BaseSampler | None" = None,
 ) -> Iterator["optuna.Study"]:
-    """Yield a study that is kept nowhere."""
+    """Yield a study that is held in memory only."""
     import optuna
 
     verbosity = optuna.logging.get_verbosity()

@@ -29,12 +29,12 @@ from herofilter.training.search.suggest import DefaultSuggester, TrialSuggester
 from herofilter.training.search.tuning import tune
 from tests.events import steps
 
-# a small space: each drawn setting costs a write to the study
+# a small space: each suggested setting costs a write to the study
 FEW = ["epochs=4", "hidden_channels=8", "patch_size=4", "patcher=spectral", "filter_order=4"]
 FEW += ["filter_starts=low", "selection=top", "learn_filter=false", "self_loops=true"]
 FEW += ["aggregation=ego_concat", "score_norm=l1", "summary=true", "label_tokens=false"]
 FEW += ["activation=tanh", "monitor=accuracy", "label_smoothing=0", "input_dropout=0"]
-# how many configurations a search with these tries before it draws
+# how many configurations a search with these tries before it suggests others
 STARTS = 7
 
 
@@ -52,7 +52,7 @@ def _quick_database() -> Iterator[None]:
 
 @pytest.fixture
 def space_study() -> Iterator[Callable[[], Any]]:
-    """Make quiet studies in memory, to draw from a space without training."""
+    """Make quiet studies in memory, to suggest from a space without training."""
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     sampler = optuna.samplers.RandomSampler(seed=0)
@@ -166,7 +166,7 @@ def test_recipes_leave_fixed_settings_alone_and_none_comes_twice() -> None:
     assert len({json.dumps(start) for start in plain}) == len(plain) < 1 + len(RECIPES)
 
 
-def test_only_settings_that_matter_are_drawn() -> None:
+def test_only_settings_that_matter_are_suggested() -> None:
     space = make_space("wide", "herofilter", graph())
     spectral, fast = keys(space, 0), keys(space, 1)
     assert {"filter_order", "filter_starts", "learn_filter", "filter_lr"} <= spectral
@@ -183,13 +183,13 @@ def test_only_settings_that_matter_are_drawn() -> None:
 
 def test_directed_graphs_have_relations() -> None:
     space = make_space("wide", "herofilter", graph(directed=True))
-    draw = Every(1)
-    values = space.suggest(draw)
+    suggester = Every(1)
+    values = space.suggest(suggester)
     assert (values["directed"], values["relations"]) == ("keep", "out,in")
-    assert draw.options["relations"][-1] == "out,in,coreference,cocitation"
+    assert suggester.options["relations"][-1] == "out,in,coreference,cocitation"
     # other filters than polynomials can't follow directions
     ideal = make_space("wide", "herofilter", graph(directed=True), ["filter=ppr"])
-    assert ideal.draw(Every(1))["patcher"] == "fast"
+    assert ideal.suggest(Every(1))["patcher"] == "fast"
     spectral = make_space("wide", "herofilter", graph(directed=True), ["filter=ppr", FEW[3]])
     assert "directed" not in keys(spectral, 1)
 
@@ -204,20 +204,20 @@ def test_large_graphs_are_searched_with_the_fast_patcher() -> None:
 def test_patches_fit_the_graph_and_their_parts() -> None:
     tiny = make_space("wide", "herofilter", graph(num_nodes=20))
     for position in range(6):
-        draw = Every(position)
-        values = tiny.draw(draw)
+        suggester = Every(position)
+        values = tiny.suggest(suggester)
         size = int(values["patch_size"])
         parts = len(str(values.get("filter_starts", "one")).split(","))
         parts *= len(str(values.get("relations", "one")).split(","))
         parts *= 2 if values.get("selection") == "signed" else 1
         assert size == 1 or 1 + parts <= size <= 20
-    assert tiny.config(tiny.draw(DefaultSuggester())).patcher.patch_size == 9
+    assert tiny.config(tiny.suggest(DefaultSuggester())).patcher.patch_size == 9
     # a default that the graph can't fill gives way to the next smaller size
     tinier = make_space("wide", "herofilter", csbm(8, 2, average_degree=2))
-    assert tinier.config(tinier.draw(DefaultSuggester())).patcher.patch_size == 5
+    assert tinier.config(tinier.suggest(DefaultSuggester())).patcher.patch_size == 5
 
 
-def test_every_draw_is_a_valid_configuration(space_study: Callable[[], Any]) -> None:
+def test_every_suggestion_is_a_valid_configuration(space_study: Callable[[], Any]) -> None:
     for directed in (False, True):
         space = make_space("wide", "herofilter", graph(directed=directed))
         study = space_study()
@@ -234,7 +234,7 @@ def test_every_draw_is_a_valid_configuration(space_study: Callable[[], Any]) -> 
         )
 
 
-def test_fixed_settings_are_not_drawn() -> None:
+def test_fixed_settings_are_not_suggested() -> None:
     space = make_space("wide", "herofilter", graph(), ["patcher.patcher=fast", "lr=0.5"])
     values = space.suggest(Every(0))
     assert not {"patcher", "lr"} & set(values)
@@ -383,7 +383,7 @@ def test_a_repeated_search_is_the_same(done: tuple[Path, dict[str, Any]], tmp_pa
     assert again["test_accuracy"] == done[1]["test_accuracy"]
     search(tmp_path / "other", trials=STARTS + 1, seed=1)
     pairs = list(zip(trials(tmp_path / "other"), trials(done[0]), strict=False))
-    # every search starts alike; the seed decides what is drawn then
+    # every search starts alike; the seed decides what is suggested then
     assert [one["settings"] == other["settings"] for one, other in pairs] == [True] * STARTS + [
         False
     ]
@@ -403,10 +403,10 @@ def test_two_sessions_are_as_good_as_one(done: tuple[Path, dict[str, Any]], tmp_
     assert len(seen) == 3
 
 
-def test_draws_after_the_random_ones_are_repeatable(space_study: Callable[[], Any]) -> None:
+def test_suggestions_after_the_random_ones_are_repeatable(space_study: Callable[[], Any]) -> None:
     space = make_space("wide", "herofilter", graph(directed=True))
 
-    def draws() -> list[dict[str, Any]]:
+    def suggestions() -> list[dict[str, Any]]:
         study = space_study()
         searching = Search(study, space, [0], [0], 0, None, None, None)
         found = []
@@ -417,8 +417,8 @@ def test_draws_after_the_random_ones_are_repeatable(space_study: Callable[[], An
             study.tell(trial, found[-1]["lr"])
         return found
 
-    first = draws()
-    assert first == draws()
+    first = suggestions()
+    assert first == suggestions()
     assert len({json.dumps(values) for values in first}) == len(first)
     # the sampler has understood what pays
     rates = [values["lr"] for values in first]
