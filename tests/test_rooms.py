@@ -17,7 +17,7 @@ ROOMS = [
     "predict",
 ]
 FREE = {"reproduce", "report", "cli", "estimator"}
-GROUND = {"errors", "files", "memory", "settings", "config", "parallel"}
+GROUND = {"errors", "files", "memory", "settings", "config", "jit", "parallel"}
 # scikit-network's lesson: linear algebra and the kernel know nothing of layers or the terminal
 FORBIDDEN = {
     "spectral": {"torch.nn", "typer", "rich"},
