@@ -22,6 +22,7 @@ GROUND = {
     "config",
     "errors",
     "files",
+    "jit",
     "lazy_names",
     "memory",
     "parallel",

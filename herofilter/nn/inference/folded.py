@@ -1,5 +1,6 @@
-"""The last block, the aggregation and the head as one, for passes without a way back."""
+"""The last block, the aggregation and the head as one function, at inference."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +11,14 @@ from torch import Tensor, nn
 
 from herofilter.nn.aggregation import Aggregation
 from herofilter.nn.head import Head
-from herofilter.nn.inference.mixing import MixerEnd, MixerWeights, fold_weights, mix_patches
+from herofilter.nn.inference.mixer_kernel import CHUNK, MixerEnd, mix_nodes
 from herofilter.nn.mixer import FeatureMLP, MixerBlock, PatchMLP
 from herofilter.nn.patch_batch import Part
+from herofilter.parallel.blas import one_blas_thread
 from herofilter.parallel.threads import each, free_threads
-from herofilter.spectral.vectors import LANES
+
+# parts of the nodes per thread: a thread that is held up leaves the rest to the others
+_PARTS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +29,10 @@ class FoldedEnd:
     :math:`\mathbf{y} = \sum_q \mathbf{M}_q \hat{\mathbf{P}}_q + \mathbf{M}_q \mathbf{W}_2
     \mathrm{ReLU}(\mathbf{W}_1 \mathrm{LayerNorm}(\hat{\mathbf{P}}_q) + \mathbf{b}_1) + const`,
     where :math:`\mathbf{M}_q` has a row per class. That spares a product with all h channels of
-    every token. The bias of the patch MLP moves all channels of a token alike, which LayerNorm
-    takes back, so that it is part of the constant, too. One compiled loop does it all for a dozen
-    nodes, whose tokens don't leave the cache.
+    every token. The bias of the patch MLP adds the same to all channels of a token, which LayerNorm
+    subtracts again, so that it is part of the constant, too. One compiled loop does it all for a
+    chunk of nodes, whose tokens don't leave the cache. BLAS may round a node's logits differently
+    in another batch, by less than 1e-6 of them; the number of threads changes nothing.
 
     Args:
         before: the blocks before the last one.
@@ -71,8 +76,12 @@ class FoldedEnd:
         given = [
             _numpy(tensor) for tensor in (table, part.index, part.scale, shown, vectors, summary)
         ]
-        out, counter = logits.numpy(), np.zeros(1, dtype=np.int64)
-        each(lambda _: mix_patches(*given, self.end, out, counter), range(free_threads()))
+        out, (count, threads) = logits.numpy(), (len(logits), free_threads())
+        # full chunks, so that the logits don't depend on the number of threads
+        size = -(-count // (_PARTS * threads * CHUNK)) * CHUNK if threads > 1 else count
+        cuts = [*range(0, count, max(size, 1)), count]
+        with one_blas_thread():
+            each(lambda cut: mix_nodes(self.end, *cut, out, *given), itertools.pairwise(cuts))
         return logits
 
 
@@ -93,29 +102,45 @@ def fold_end(blocks: nn.ModuleList, aggregate: Aggregation, head: Head) -> Folde
         return None
     if not isinstance(linear, nn.Linear):
         return None
-    weight, channels = linear.weight, feature_mlp.second.out_features
-    # the compiled loops are for these
-    if weight.dtype != torch.float32 or weight.device.type != "cpu" or channels % LANES:
+    # the compiled loop is for these
+    if linear.weight.dtype != torch.float32 or linear.weight.device.type != "cpu":
         return None
-    # the map is read for tokens and for the hidden layer: more work than the product it replaces
-    if linear.out_features > channels:
+    # the map is applied to tokens and to the hidden layer: more work than the product it replaces
+    if linear.out_features > feature_mlp.second.out_features:
         return None
-    weights = MixerWeights(
-        patch_norm=_pair(patch_norm),
-        patch_first=_pair(patch_mlp.first),
-        patch_second=_pair(patch_mlp.second),
-        feature_norm=_pair(feature_norm),
-        feature_first=_pair(feature_mlp.first),
-        feature_second=_pair(feature_mlp.second),
-        readout=_numpy(aggregate.per_position(weight)),
-        constant=_numpy(linear.bias),
+    # [p, C, h]
+    readout = aggregate.per_position(linear.weight).detach()
+    end = _fold(patch_norm, patch_mlp, feature_norm, feature_mlp, readout, linear.bias)
+    return FoldedEnd(list(blocks)[:-1], end, linear.out_features)
+
+
+@torch.no_grad()
+def _fold(
+    patch_norm: nn.LayerNorm,
+    patch_mlp: PatchMLP,
+    feature_norm: nn.LayerNorm,
+    feature_mlp: FeatureMLP,
+    readout: Tensor,
+    bias: Tensor,
+) -> MixerEnd:
+    first, second = feature_mlp.first, feature_mlp.second
+    weight = first.weight * feature_norm.weight
+    # a bias of the patch MLP goes to all channels of its position, one of the other MLP to its
+    # channel
+    constant = bias + patch_mlp.second.bias @ readout.sum(2) + readout.sum(0) @ second.bias
+    return MixerEnd(
+        patch_norm=_numpy(torch.stack([patch_norm.weight, patch_norm.bias])),
+        patch_first=_numpy(patch_mlp.first.weight),
+        patch_bias=_numpy(patch_mlp.first.bias),
+        patch_second=_numpy(patch_mlp.second.weight),
+        feature_first=_numpy((weight - weight.mean(1, keepdim=True)).t()),
+        feature_bias=_numpy(torch.addmv(first.bias, first.weight, feature_norm.bias)),
+        # [p, C, h] -> [p, h, C]
+        token_readout=_numpy(readout.transpose(1, 2)),
+        hidden_readout=_numpy((readout @ second.weight).transpose(1, 2)),
+        constant=_numpy(constant),
         eps=np.float32(patch_norm.eps),
     )
-    return FoldedEnd(list(blocks)[:-1], fold_weights(weights), linear.out_features)
-
-
-def _pair(layer: nn.Linear | nn.LayerNorm) -> tuple[Any, Any]:
-    return _numpy(layer.weight), _numpy(layer.bias)
 
 
 def _numpy(tensor: Tensor) -> Any:

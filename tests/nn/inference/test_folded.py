@@ -73,7 +73,6 @@ def test_it_equals_the_layers(kind: str, settings: dict[str, object]) -> None:
         {"feature_mixing": False},
         {"head_layers": 2},
         {"classes": 33},
-        {"channels": 30},
     ],
 )
 def test_others_are_left_as_they_are(settings: dict[str, object]) -> None:
@@ -111,7 +110,8 @@ def test_a_node_doesnt_depend_on_those_beside_it(cut: int) -> None:
         assert folded is not None
         whole = folded(tokens)
         parts = [folded(part) for part in torch.split(tokens, cut, dim=1)]
-    assert torch.equal(torch.cat(parts), whole)
+    # BLAS rounds by the position of a row
+    torch.testing.assert_close(torch.cat(parts), whole, rtol=1e-6, atol=1e-6)
 
 
 def jit_cases() -> dict[str, np.ndarray]:

@@ -1,0 +1,179 @@
+"""The last mixer block and the readout as one compiled loop over chunks of nodes."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from herofilter.jit import compiled
+
+# nodes at a time: their tokens stay in the cache
+CHUNK = 32
+# sums may be reordered into vectors; infinities and NaN stay what they are
+_FAST = {"reassoc", "contract"}
+
+
+class MixerEnd(NamedTuple):
+    """The weights of the last block and of the linear maps that follow it, all contiguous.
+
+    LayerNorm before the feature MLP is part of its first layer: the columns of ``feature_first``
+    sum to zero, so that a token's mean has no effect, and its deviation is a factor.
+
+    Shapes:
+        - patch_norm: ``[2, h]``, weight and bias of LayerNorm
+        - patch_first, patch_bias, patch_second: ``[r, p]``, ``[r]`` and ``[p, r]``
+        - feature_first, feature_bias: ``[h, w]`` and ``[w]``
+        - token_readout, hidden_readout: ``[p, h, C]`` and ``[p, w, C]``, from tokens and from the
+          hidden layer of the feature MLP to logits
+        - constant: ``[C]``, added to the logits
+        - eps: of LayerNorm
+    """
+
+    patch_norm: Any
+    patch_first: Any
+    patch_bias: Any
+    patch_second: Any
+    feature_first: Any
+    feature_bias: Any
+    token_readout: Any
+    hidden_readout: Any
+    constant: Any
+    eps: Any
+
+
+@compiled(nogil=True, fastmath=_FAST, error_model="numpy")
+def _mean_and_scale(row: Any, eps: Any) -> Any:
+    """Return the mean of a row, and one over its standard deviation."""
+    width, total, squares = np.float32(row.size), np.float32(0), np.float32(0)
+    for k in range(row.size):
+        total += row[k]
+    mean = total / width
+    for k in range(row.size):
+        squares += (row[k] - mean) * (row[k] - mean)
+    return mean, np.float32(1) / np.sqrt(squares / width + eps)
+
+
+@compiled(nogil=True, fastmath=_FAST, error_model="numpy")
+def _normalise(rows: Any, norm: Any, eps: Any, out: Any) -> None:
+    """Write LayerNorm of each row."""
+    weight, bias = norm[0], norm[1]
+    for i in range(len(rows)):
+        row, target = rows[i], out[i]
+        mean, scale = _mean_and_scale(row, eps)
+        for k in range(row.size):
+            target[k] = (row[k] - mean) * scale * weight[k] + bias[k]
+
+
+@compiled(nogil=True)
+def _add(target: Any, rows: Any) -> None:
+    for i in range(len(rows)):
+        line, row = target[i], rows[i]
+        for k in range(row.size):
+            line[k] += row[k]
+
+
+@compiled(nogil=True)
+def _bias_and_relu(rows: Any, bias: Any) -> None:
+    """Add one bias to each row and apply ReLU, in place."""
+    for i in range(len(rows)):
+        row, shift = rows[i], bias[i]
+        for k in range(row.size):
+            value = row[k] + shift
+            row[k] = np.float32(0) if value < 0 else value
+
+
+@compiled(nogil=True, fastmath=_FAST, error_model="numpy")
+def _scale_bias_and_relu(rows: Any, tokens: Any, eps: Any, bias: Any) -> None:
+    """Multiply each row by its token's LayerNorm factor, add the bias, apply ReLU, in place."""
+    for i in range(len(rows)):
+        row = rows[i]
+        _, scale = _mean_and_scale(tokens[i], eps)
+        for k in range(row.size):
+            value = row[k] * scale + bias[k]
+            row[k] = np.float32(0) if value < 0 else value
+
+
+@compiled(nogil=True)
+def _gather(
+    table: Any,
+    index: Any,
+    scale: Any,
+    shown: Any,
+    labels: Any,
+    summary: Any,
+    begin: int,
+    count: int,
+    tokens: Any,
+) -> None:
+    """Write the tokens of ``count`` nodes from ``begin`` on: ``[p, chunk, h]``."""
+    members = index.shape[1]
+    for v in range(count):
+        for q in range(members):
+            source, factor, target = table[index[begin + v, q]], scale[begin + v, q], tokens[q, v]
+            for k in range(target.size):
+                target[k] = source[k] * factor
+            if shown.size:
+                label = labels[shown[begin + v, q]]
+                for k in range(target.size):
+                    target[k] += label[k] * factor
+        for s in range(len(summary)):
+            tokens[members + s, v] = summary[s, begin + v]
+
+
+@compiled(nogil=True)
+def mix_nodes(
+    end: Any,
+    first: int,
+    stop: int,
+    logits: Any,
+    table: Any,
+    index: Any,
+    scale: Any,
+    shown: Any,
+    labels: Any,
+    summary: Any,
+) -> None:
+    """Write the logits of the nodes from ``first`` to ``stop``.
+
+    Their tokens are gathered, pass through the last mixer block and are read out. Matrix products
+    are those of BLAS, which must be held to one thread (:func:`~herofilter.parallel.blas.
+    one_blas_thread`): threads share out nodes instead, each calling this for others. All products
+    have the same shapes for all chunks of a batch, so that the number of threads changes nothing;
+    BLAS may round a node's logits differently in another position of a chunk.
+
+    Args:
+        end: a :class:`MixerEnd` for p + s positions.
+        first, stop: a range of the b nodes; ``first`` is a multiple of ``CHUNK``.
+        logits: ``[b, C]``.
+        table: ``[n, h]``, vectors of all nodes.
+        index, scale: ``[b, p]``, the nodes whose vectors are the tokens, and factors of these.
+        shown: ``[b, p]``, the label of each token, or ``[0, 0]``.
+        labels: ``[C + 1, h]``, the vectors of the labels.
+        summary: ``[s, b, h]``, more tokens; s may be zero.
+    """
+    (hidden, positions), width = end.patch_first.shape, table.shape[1]
+    wide, classes, chunk = end.feature_bias.size, end.constant.size, min(CHUNK, len(index))
+    tokens = np.zeros((positions, chunk, width), np.float32)
+    normed = np.empty((positions, chunk, width), np.float32)
+    mixed = np.empty((hidden, chunk * width), np.float32)
+    features = np.empty((positions, chunk, wide), np.float32)
+    out, term = np.empty((chunk, classes), np.float32), np.empty((chunk, classes), np.float32)
+    # [p, chunk, h] -> [p·chunk, h], one row per token, and [p, chunk·h], one row per position
+    rows, normed_rows = tokens.reshape(-1, width), normed.reshape(-1, width)
+    normed_positions, feature_rows = normed.reshape(positions, -1), features.reshape(-1, wide)
+    for begin in range(first, stop, chunk):
+        count = min(chunk, stop - begin)
+        _gather(table, index, scale, shown, labels, summary, begin, count, tokens)
+        _normalise(rows, end.patch_norm, end.eps, normed_rows)
+        np.dot(end.patch_first, normed_positions, mixed)
+        _bias_and_relu(mixed, end.patch_bias)
+        np.dot(end.patch_second, mixed, normed_positions)
+        _add(rows, normed_rows)
+        np.dot(rows, end.feature_first, feature_rows)
+        _scale_bias_and_relu(feature_rows, rows, end.eps, end.feature_bias)
+        out[:] = end.constant
+        for q in range(positions):
+            np.dot(tokens[q], end.token_readout[q], term)
+            _add(out, term)
+            np.dot(features[q], end.hidden_readout[q], term)
+            _add(out, term)
+        logits[begin : begin + count] = out[:count]

@@ -1,0 +1,41 @@
+"""Hold the BLAS libraries of NumPy and SciPy to one thread."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+_lock = threading.Lock()
+_held: list[Any] = []
+_entered = 0
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let matrix products of NumPy, SciPy and numba use a single thread inside the block.
+
+    The setting belongs to the process: the first block sets it and the last one to end puts it
+    back, so that blocks may overlap in several threads. Torch's own products are not affected.
+    """
+    global _entered
+    with _lock:
+        if _entered == 0:
+            _held.append(_controller().limit(limits=1))
+        _entered += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _entered -= 1
+            if _entered == 0:
+                _held.pop().restore_original_limits()
+
+
+@cache
+def _controller() -> Any:
+    # numba's products are SciPy's, and a library can only be found once it is loaded
+    import scipy.linalg.cython_blas  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
