@@ -1,7 +1,6 @@
 """The compiled end of a mixer says what torch's layers say, whatever the shapes."""
 
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,18 +15,10 @@ from herofilter.nn.mixer import MixerBlock
 from herofilter.nn.patch_batch import Part
 from herofilter.parallel.threads import one_thread
 from herofilter.patchers import Slot
-from tests.patchers.ppr.test_push import compiled_and_plain
 
 # positions, channels, classes: widths that aren't multiples of 8, one token, one class, one of all
 SHAPES = [(6, 32, 3), (11, 30, 5), (1, 7, 2), (5, 64, 1), (3, 9, 9), (1, 1, 1)]
 NODES = (0, 1, CHUNK - 1, CHUNK, 2 * CHUNK + 5)
-WITHOUT_JIT = """
-import sys
-import numpy as np
-from tests.nn.inference.test_mixer_kernel import SHAPES, run
-
-np.savez(sys.argv[1], **{str(shape): run(*shape, 37)[0].numpy() for shape in SHAPES})
-"""
 
 
 @torch.no_grad()
@@ -91,8 +82,12 @@ def test_threads_change_no_bit(nodes: int) -> None:
     assert torch.equal(found, expected)
 
 
-def test_without_jit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled, plain = compiled_and_plain(WITHOUT_JIT, tmp_path, monkeypatch)
+def jit_cases() -> dict[str, np.ndarray]:
+    return {str(shape): run(*shape, 37)[0].numpy() for shape in SHAPES}
+
+
+def test_without_jit(without_jit: dict[str, np.ndarray]) -> None:
+    compiled = jit_cases()
     assert len(compiled) == len(SHAPES)
     for name, expected in compiled.items():
-        np.testing.assert_allclose(plain[name], expected, rtol=1e-5, atol=1e-5, err_msg=name)
+        np.testing.assert_allclose(without_jit[name], expected, rtol=1e-5, atol=1e-5, err_msg=name)

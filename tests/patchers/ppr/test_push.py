@@ -1,6 +1,4 @@
 import itertools
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -46,17 +44,6 @@ def jit_cases() -> dict[str, np.ndarray]:
         name = f"symmetric={symmetric} weighted={weighted} ego={ego} refine={refine}"
         results |= {f"index {name}": found.index, f"score {name}": found.score.view(np.int32)}
         results |= {f"sure {name}": found.certified} if refine else {}
-    return results
-
-
-def compiled_and_plain(code, tmp_path, monkeypatch):
-    """Return the arrays that ``code`` saves into the file it is given, with and without JIT."""
-    results = []
-    for disabled in ("0", "1"):
-        monkeypatch.setenv("NUMBA_DISABLE_JIT", disabled)
-        out = tmp_path / f"out{disabled}.npz"
-        subprocess.run([sys.executable, "-c", code, str(out)], check=True)
-        results.append(dict(np.load(out)))
     return results
 
 
