@@ -30,7 +30,7 @@ class PatchWatch:
         self.rows = 0
 
     def progress(self, done: int, total: int) -> None:
-        """Take in how many rows are done, those of an earlier go included."""
+        """Take in how many rows are done, those of earlier sessions included."""
         now = time.perf_counter()
         if self.first is None:
             self.first = done, now
