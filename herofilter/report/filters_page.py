@@ -138,7 +138,7 @@ def _sentence(entries: Sequence[Comparison]) -> str:
 def _findings(result: Entry) -> list[str]:
     entries = comparisons(result)
     if not entries:
-        return ["Nothing: no two of these variants are pairs with each other."]
+        return ["Nothing: no two of these variants are compared with each other."]
     pairs = [entry for entry in entries if (entry.first, entry.second) in COUNTERPARTS]
     named = sum(entry.verdict != NEITHER for entry in entries)
     expected = sum(entry.chance for entry in entries)
