@@ -142,9 +142,9 @@ def main(arguments: list[str] | None = None) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=f"Median of {options.repeats} processes each")
-    for title in ("what", "CPU seconds", f"ratio to {BASE}", "at most", "peak memory, MiB"):
-        table.add_column(title, justify="left" if title == "what" else "right")
+    table = Table(title=f"Median of {options.repeats} processes each, ratio to {BASE}")
+    for title in ("what", "CPU seconds", "ratio", "at most", "peak MiB"):
+        table.add_column(title, justify="left" if title == "what" else "right", no_wrap=True)
     for row in result["rows"]:
         table.add_row(
             row["what"],

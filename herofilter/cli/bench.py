@@ -74,7 +74,7 @@ def bench_herofilter(
         Path | None,
         typer.Option(
             help="The summary. By default accuracy.json in the folder, but "
-            "results/accuracy.json for the whole benchmark in a checkout."
+            "results/accuracy.json for the complete benchmark in a checkout."
         ),
     ] = None,
     page: Annotated[
@@ -143,7 +143,7 @@ def bench_filters(
         Path | None,
         typer.Option(
             help="The summary. By default filters.json in the folder, but results/filters.json "
-            "for the whole study in a checkout."
+            "for the complete study in a checkout."
         ),
     ] = None,
     page: Annotated[
@@ -152,7 +152,7 @@ def bench_filters(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Ask whether the learned filter earns its place over a fixed one."""
+    """Compare learned filters with fixed ones on six graphs."""
     from herofilter.files import check_folder_target, write_json, write_text
 
     check_folder_target(out)

@@ -1,4 +1,4 @@
-"""The commands for a graph of one's own: fit, predict, explain, export."""
+"""The commands for the user's tables: fit, predict, explain, export."""
 
 from pathlib import Path
 from typing import Annotated
@@ -131,7 +131,7 @@ def predict(
     weight: Annotated[str | None, typer.Option(help="Column of the edges' weights.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Predict the nodes of the training graph, of the same graph grown, or of a new one."""
+    """Predict the nodes of the training graph, of that graph extended, or of a new one."""
     from herofilter.files import check_file_target
 
     _check_inputs(model, edges, nodes)

@@ -20,7 +20,7 @@ def train(
         str | None,
         typer.Option(
             help="A registered model (herofilter list), or auto: a portfolio, picked by "
-            "validation. By default the preset's; auto for a graph of your own."
+            "validation. By default the preset's; auto for a graph given by its path."
         ),
     ] = None,
     patcher: Annotated[

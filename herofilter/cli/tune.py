@@ -18,7 +18,7 @@ def tune(
         str, typer.Option(help="Time after which no trial is started: 90s, 30m, 2h.")
     ] = "30m",
     trials: Annotated[
-        int | None, typer.Option(help="Trials at most, those of an earlier go included.")
+        int | None, typer.Option(help="Trials at most, those of earlier sessions included.")
     ] = None,
     space: Annotated[str, typer.Option(help="wide, or paper (the paper's grid).")] = "wide",
     splits: Annotated[str, typer.Option(help="all, or numbers such as 0,1,2.")] = "all",

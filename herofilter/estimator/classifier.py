@@ -38,13 +38,13 @@ class HeroFilterClassifier(Base):
     """A classifier of nodes with ``fit``, ``predict``, ``predict_proba`` and ``score``.
 
     ``fit`` takes the graph in one of three forms: a feature matrix and ``edge_index``, with one
-    label per node; a PyG ``Data``; or, with ``graph`` set, node numbers and their labels, which
+    label per node; a PyG ``Data``; or, with ``graph`` set, node indices and their labels, which
     is the form for ``cross_val_score`` and ``GridSearchCV``. Nodes without a label (None, NaN, or
     -1 among numbers) take part through their features and edges. No other label than those
     given to ``fit`` is read. Features are used as they are.
 
     Args:
-        graph: the graph whose nodes X numbers; its labels are ignored.
+        graph: the graph whose nodes X indexes; its labels are ignored.
         model: a registered model, or ``auto``, which trains a portfolio and keeps what
             validation prefers; with a setting that the portfolio chooses itself (those from
             ``patcher`` to ``weight_decay`` below) it is HeroFilter.
@@ -110,7 +110,7 @@ class HeroFilterClassifier(Base):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, edge_index: Any = None, edge_weight: Any = None) -> Self:
-        """Train on a feature matrix with edges, on node numbers of ``graph``, or on a ``Data``.
+        """Train on a feature matrix with edges, on node indices of ``graph``, or on a ``Data``.
 
         The masks of a ``Data`` say which labels are for training and which for validation;
         those of its test nodes aren't read.
@@ -140,7 +140,7 @@ class HeroFilterClassifier(Base):
     ) -> np.ndarray:
         """Return calibrated probabilities ``[b, C]``, columns as in ``classes_``.
 
-        X is None for all nodes of the fitted graph or a vector of some of its node numbers; a
+        X is None for all nodes of the fitted graph or a vector of some of its node indices; a
         ``Data``, or a feature matrix with ``edge_index``, stands for all nodes of that graph.
         """
         if not hasattr(self, "saved_"):

@@ -22,7 +22,7 @@ class TokenShare:
 
     Args:
         slot: where it stands in the patch: ``ego``, or the name of a filter or relation.
-        node: the node that it shows; None for the summary of the whole filter or relation.
+        node: the node that it shows; None for the summary of a filter or relation.
         score: what ranked the node, as the patcher gave it; None for a summary.
         label: the node's class if it is a training node, else None.
         change: by how much the log-probability of the predicted class falls without the token;
@@ -79,7 +79,7 @@ def explain_node(
     Args:
         network: a trained HeroFilter, put into evaluation mode here.
         data: the graph that it was built for.
-        node: the number of the node.
+        node: the index of the node.
         temperature: divides the logits, as fitted on validation nodes.
 
     Example:
@@ -108,14 +108,14 @@ def explain_node(
     patches = network.patches(rows)
     present = torch.ones(tokens.size(0), dtype=torch.bool)
     present[: patches.patch_size] = patches.mask[0]
-    places = present.nonzero().flatten()
+    positions = present.nonzero().flatten()
     # [p', 1 + t, h]: all tokens together, then all but one of the t that are no padding
-    variants = tokens.repeat(1, 1 + places.numel(), 1)
-    variants[places, torch.arange(1, 1 + places.numel())] = 0
+    variants = tokens.repeat(1, 1 + positions.numel(), 1)
+    variants[positions, torch.arange(1, 1 + positions.numel())] = 0
     log_probability = (network.mix(variants).double() / temperature).log_softmax(1)
     predicted = int(log_probability[0].argmax())
-    whole, *without = log_probability[:, predicted].tolist()
-    shares = _shares(network, data, patches, places, [whole - rest for rest in without])
+    full, *without = log_probability[:, predicted].tolist()
+    shares = _shares(network, data, patches, positions, [full - rest for rest in without])
     return Explanation(
         node=node,
         predicted=predicted,
@@ -126,7 +126,7 @@ def explain_node(
 
 
 def _shares(
-    network: HeroFilter, data: Data, patches: Patches, places: Tensor, changes: list[float]
+    network: HeroFilter, data: Data, patches: Patches, positions: Tensor, changes: list[float]
 ) -> list[TokenShare]:
     members = patches.index[0]
     summaries = _summary_names(network)
@@ -139,8 +139,15 @@ def _shares(
     labels = [*_training_labels(data, members), *absent]
     total = sum(map(abs, changes)) or 1.0
     return [
-        TokenShare(slots[place], nodes[place], scores[place], labels[place], change, change / total)
-        for place, change in zip(places.tolist(), changes, strict=True)
+        TokenShare(
+            slots[position],
+            nodes[position],
+            scores[position],
+            labels[position],
+            change,
+            change / total,
+        )
+        for position, change in zip(positions.tolist(), changes, strict=True)
     ]
 
 

@@ -61,7 +61,7 @@ def filter_response(patcher: LearnedPatcher, points: int = 201, bins: int = 40) 
 
     Filters are numbered in the order of their slots, as in ``adaptive-0``. The density of the
     spectrum integrates to one over the eigenvalues that the patcher keeps. All values are plain
-    numbers, ready for JSON.
+    floats, ready for JSON.
 
     Args:
         patcher: a patcher with filters, trained or not.
@@ -88,10 +88,10 @@ def filter_response(patcher: LearnedPatcher, points: int = 201, bins: int = 40) 
     grid = torch.linspace(-1, 1, points, dtype=eigenvalues.dtype)
     curves = [
         FilterCurve(
-            name=f"{kind.name}-{number}",
+            name=f"{kind.name}-{index}",
             response=kind.response_on(grid, eigenvalues, weights).tolist(),
         )
-        for number, (kind, weights) in enumerate(zip(patcher.filters, patcher.weights, strict=True))
+        for index, (kind, weights) in enumerate(zip(patcher.filters, patcher.weights, strict=True))
     ]
     return FilterResponse(grid=grid.tolist(), filters=curves, spectrum=_spectrum(eigenvalues, bins))
 

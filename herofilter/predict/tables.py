@@ -1,4 +1,4 @@
-"""Predictions for tables: the graph of training, the same one grown, or a new one."""
+"""Predictions for tables: the training graph, that graph extended, or a new one."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -67,8 +67,8 @@ def predict_tables(
 ) -> Predicted:
     """Predict the nodes of a table with a saved model.
 
-    Without tables it is the graph of training; ``extend_graph.read_extended`` tells how
-    tables are understood. Patches are made for the nodes asked for alone.
+    Without tables these are the nodes of the training graph; ``extend_graph.read_extended`` tells
+    how tables are understood. Patches are made for the nodes asked for alone.
 
     Args:
         saved: a model that keeps its graph and its encoder.
@@ -81,7 +81,7 @@ def predict_tables(
             "the model must have been fitted on tables to predict tables (got one without an "
             "encoder); use HeroFilterClassifier.load and its predict instead"
         )
-    own, rows = read_extended(
+    graph, rows = read_extended(
         saved.training_graph(),
         edges,
         nodes,
@@ -90,13 +90,13 @@ def predict_tables(
         target=target,
         weight=weight,
     )
-    notes = () if own is saved.graph else own.notes
+    notes = () if graph is saved.graph else graph.notes
     return Predicted(
-        own.ids.take(pa.array(rows.numpy())),
+        graph.ids.take(pa.array(rows.numpy())),
         notes,
         saved,
-        saved.network(own.data, rows),
-        saved.prepare(own.data),
+        saved.network(graph.data, rows),
+        saved.prepare(graph.data),
         rows,
     )
 
@@ -110,13 +110,13 @@ def write_node_predictions(
 ) -> None:
     """Write a trained model's prediction for every node of a graph, chunk by chunk.
 
-    The logits of all nodes are never held at once. Ids are the numbers of the nodes.
+    The logits of all nodes are never held at once. Ids are the indices of the nodes.
 
     Args:
         path: a ``.csv`` or ``.parquet`` file.
         model: trained on the graph.
         data: the graph; its features may be on disk.
-        classes: what class 0, 1, … is called; by default their numbers.
+        classes: what class 0, 1, … is called; by default their indices.
         callback: takes events of stage ``rows``: rows that are written.
 
     Example:

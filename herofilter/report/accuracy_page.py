@@ -159,11 +159,11 @@ def _protocol(result: Entry) -> list[str]:
         "Every training runs on one thread, so the accuracies don't depend on the number of "
         "workers.",
     ]
-    twins = [graph for graph in ("chameleon", "squirrel") if graph in graphs]
-    if twins:
-        verb = "hold" if len(twins) > 1 else "holds"
+    flawed = [graph for graph in ("chameleon", "squirrel") if graph in graphs]
+    if flawed:
+        verb = "hold" if len(flawed) > 1 else "holds"
         points.append(
-            f"Known flaw: {' and '.join(twins)} {verb} duplicate nodes, some in training and some "
+            f"Known flaw: {' and '.join(flawed)} {verb} duplicate nodes, some in training and some "
             "in the test set (Platonov et al., “A critical look at the evaluation of GNNs under "
             "heterophily: are we really making progress?”, ICLR 2023), which flatters models that "
             "recognise a node."

@@ -70,7 +70,7 @@ def fit_table(metrics: dict[str, Any]) -> Table:
         table.add_column(title, justify="left" if title == "model" else "right")
     for name, entry in metrics["models"].items():
         test = entry["test"]
-        numbers = (
+        values = (
             entry["validation"]["accuracy"],
             test["accuracy"],
             test["balanced_accuracy"],
@@ -78,7 +78,7 @@ def fit_table(metrics: dict[str, Any]) -> Table:
             test["calibration_error"],
         )
         marked = f"{name} (kept)" if name == metrics["kept"] else name
-        table.add_row(marked, *(f"{100 * value:.1f}" for value in numbers), str(entry["trials"]))
+        table.add_row(marked, *(f"{100 * value:.1f}" for value in values), str(entry["trials"]))
     return table
 
 
@@ -86,7 +86,7 @@ def dataset_table(datasets: list[tuple[DatasetInfo, bool]]) -> Table:
     """Return the known datasets and whether each is on disk."""
     table = Table(title="Datasets")
     for title in ("name", "splits", "variant", "on disk", "what it is"):
-        # a name is there to be typed, so it stays whole on a narrow terminal
+        # a name is there to be typed, so a narrow terminal must not cut it
         table.add_column(title, no_wrap=title == "name", overflow="fold")
     for info, there in datasets:
         table.add_row(

@@ -1,4 +1,4 @@
-"""Why a node has its class, in the user's own ids and class names."""
+"""Why a node has its class, in the user's ids and class names."""
 
 from typing import Any
 
@@ -31,12 +31,14 @@ def explain_saved(
         ``label``, ``change`` and ``share``), ``response`` of the learned filters or None, and
         ``said``, the sentences that sum it up.
     """
-    own, _ = read_extended(saved.training_graph(), edges, nodes)
-    found = explain_node(saved.network(own.data), own.data, own.position(node), saved.temperature)
-    tokens = [_token(token, own, saved.classes) for token in found.tokens]
+    graph, _ = read_extended(saved.training_graph(), edges, nodes)
+    found = explain_node(
+        saved.network(graph.data), graph.data, graph.position(node), saved.temperature
+    )
+    tokens = [_token(token, graph, saved.classes) for token in found.tokens]
     name = saved.classes[found.predicted]
     return {
-        "node": own.ids[found.node].as_py(),
+        "node": graph.ids[found.node].as_py(),
         "prediction": name,
         "probability": found.probability,
         "tokens": tokens,
@@ -60,11 +62,11 @@ def explanation_table(found: dict[str, Any], top: int = 10) -> Table:
 
 
 def _token(
-    token: TokenShare, own: TableGraph, classes: tuple[str | int | bool, ...]
+    token: TokenShare, graph: TableGraph, classes: tuple[str | int | bool, ...]
 ) -> dict[str, Any]:
     return {
         "slot": token.slot,
-        "id": None if token.node is None else own.ids[token.node].as_py(),
+        "id": None if token.node is None else graph.ids[token.node].as_py(),
         "score": token.score,
         "label": None if token.label is None else classes[token.label],
         "change": token.change,
@@ -86,7 +88,7 @@ def _sentences(
         said.append(f"of {len(known)} patch nodes with a known label, {same} are {name}")
     against = next((token for token in tokens if token["share"] < 0), None)
     if against is not None:
-        who = "the whole relation" if against["id"] is None else str(against["id"])
+        who = "the summary" if against["id"] is None else str(against["id"])
         said.append(f"most against it: {who} ({against['slot']}, {100 * against['share']:+.0f} %)")
     return said + _responses(found)
 
@@ -98,6 +100,6 @@ def _responses(found: Explanation) -> list[str]:
     said = []
     for curve in found.response["filters"]:
         pairs = zip(curve["response"], found.response["eigenvalues"], strict=True)
-        value, place = max(pairs, key=lambda pair: abs(pair[0]))
-        said.append(f"{curve['name']} answers most at λ = {place:+.2f}, with {value:+.2f}")
+        value, eigenvalue = max(pairs, key=lambda pair: abs(pair[0]))
+        said.append(f"{curve['name']} answers most at λ = {eigenvalue:+.2f}, with {value:+.2f}")
     return said

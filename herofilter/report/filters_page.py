@@ -1,4 +1,4 @@
-"""The page of the filter study, in Markdown; its verdicts are computed from the numbers."""
+"""The page of the filter study, in Markdown; its verdicts are computed from the results."""
 
 import math
 import statistics
@@ -10,12 +10,12 @@ from herofilter.report.console import percent
 Entry = dict[str, Any]
 
 REFERENCE = "learned"
-TWINS = (
+COUNTERPARTS = (
     ("learned", "fixed"),
     ("no-summary-learned", "no-summary-fixed"),
     ("small-patch-learned", "small-patch-fixed"),
 )
-PAIRS = (TWINS[0], ("learned", "ppr"), *TWINS[1:])
+PAIRS = (COUNTERPARTS[0], ("learned", "ppr"), *COUNTERPARTS[1:])
 WINS, LOSES = "wins", "loses"
 NEITHER = "no difference that these splits can show"
 
@@ -139,11 +139,11 @@ def _findings(result: Entry) -> list[str]:
     entries = comparisons(result)
     if not entries:
         return ["Nothing: no two of these variants are compared with each other."]
-    twins = [entry for entry in entries if (entry.first, entry.second) in TWINS]
+    pairs = [entry for entry in entries if (entry.first, entry.second) in COUNTERPARTS]
     named = sum(entry.verdict != NEITHER for entry in entries)
     expected = sum(entry.chance for entry in entries)
     return [
-        _headline(twins),
+        _headline(pairs),
         "In brackets: the mean over splits of the paired difference in validation accuracy, first "
         "variant minus second, in points, ± its standard error. The verdict follows a rule: the "
         f"first “{WINS}” or “{LOSES}” if the difference exceeds two standard errors; else there "
@@ -157,14 +157,14 @@ def _findings(result: Entry) -> list[str]:
     ]
 
 
-def _headline(twins: Sequence[Comparison]) -> str:
-    if not twins:
+def _headline(pairs: Sequence[Comparison]) -> str:
+    if not pairs:
         return ""
-    wins, losses = (sum(entry.verdict == kind for entry in twins) for kind in (WINS, LOSES))
-    mean = 100 * statistics.fmean(entry.difference for entry in twins)
+    wins, losses = (sum(entry.verdict == kind for entry in pairs) for kind in (WINS, LOSES))
+    mean = 100 * statistics.fmean(entry.difference for entry in pairs)
     return (
         f"Held against its fixed twin, the learned filter wins {wins} and loses {losses} of "
-        f"{len(twins)} comparisons; in {len(twins) - wins - losses} there is {NEITHER}. The mean "
+        f"{len(pairs)} comparisons; in {len(pairs) - wins - losses} there is {NEITHER}. The mean "
         f"difference over them is {mean:+.1f} points of validation accuracy."
     )
 

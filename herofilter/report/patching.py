@@ -27,7 +27,7 @@ class PatchBar(ProgressBar):
         self.first: tuple[int, float] | None = None
 
     def __call__(self, event: Event) -> None:
-        """Show how many rows are done, those of an earlier go included."""
+        """Show how many rows are done, those of earlier runs included."""
         now = time.perf_counter()
         if self.first is None:
             self.first = event.done, now

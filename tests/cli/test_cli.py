@@ -69,7 +69,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 @pytest.fixture
 def mine(cli: Cli, tmp_path: Path) -> str:
-    """Thirty nodes, three classes, ten splits, in a file of the user's own."""
+    """Thirty nodes, three classes, ten splits, in a file of the user's."""
     write_npz(tmp_path / "mine.npz")
     return "mine.npz"
 

@@ -1,4 +1,4 @@
-"""The road of a data scientist: tables in, a model, predictions, reasons."""
+"""From the user's tables to a model, predictions and explanations."""
 
 import csv
 import json

@@ -69,16 +69,16 @@ def test_a_change_is_what_leaving_the_token_out_by_hand_gives() -> None:
     patches = model.patches(torch.tensor([5]))
     names = [slot.name for slot in patches.slots for _ in range(slot.start, slot.stop)]
     names += model.relations.relations
-    whole = model.mix(tokens)[0].log_softmax(0)[found.predicted].item()
+    full = model.mix(tokens)[0].log_softmax(0)[found.predicted].item()
     changes = {}
-    for place in range(tokens.size(0)):
-        if place < 6 and int(patches.index[0, place]) < 0:
+    for position in range(tokens.size(0)):
+        if position < 6 and int(patches.index[0, position]) < 0:
             continue
         without = tokens.clone()
-        without[place] = 0
-        node = int(patches.index[0, place]) if place < 6 else None
+        without[position] = 0
+        node = int(patches.index[0, position]) if position < 6 else None
         rest = model.mix(without)[0].log_softmax(0)[found.predicted].item()
-        changes[names[place], node] = whole - rest
+        changes[names[position], node] = full - rest
     assert {(token.slot, token.node): token.change for token in found.tokens} == pytest.approx(
         changes, abs=1e-5
     )
