@@ -20,6 +20,7 @@ from herofilter.cli import main
 from herofilter.config import Config, paper_config
 from herofilter.data.datasets.graph_cache import graph_path
 from herofilter.reproduce import accuracy, demo, filters
+from herofilter.reproduce.filter_graphs import StudyGraph
 from tests.data.raw_files import write_npz
 
 QUICK = ("--set", "patch_size=4", "--set", "hidden_channels=8", "--set", "epochs=3")
@@ -769,7 +770,7 @@ def test_bench_filters(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         "variant_config",
         lambda variant: variant_config(variant).replace(hidden_channels=8, epochs=3),
     )
-    monkeypatch.setattr(filters, "GRAPHS", {"karate": filters.StudyGraph((0, 1), "tiny")})
+    monkeypatch.setattr(filters, "GRAPHS", {"karate": StudyGraph((0, 1), "tiny")})
     args = ("bench", "filters", "--variants", "fixed,learned", "--workers", "1")
     outcome = cli(*args)
     assert (outcome.code, outcome.err) == (0, "")
