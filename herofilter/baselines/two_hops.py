@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import torch
-from numba import njit
 from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.baselines.adjacency import Propagation, adjacency, remember
 from herofilter.data.features import csr_tensor
+from herofilter.jit import compiled
 from herofilter.memory import check_memory
 
 # a stored pair costs a sparse product as much as eight entries of a matrix cost a dense one
@@ -66,7 +66,7 @@ def _two_hops(near: sp.csr_array) -> Callable[[Tensor], Tensor]:
     return Propagation(sparse, sparse)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _count(crow: Any, col: Any) -> Any:
     """Return how many nodes are at distance two of each."""
     degree = np.zeros(crow.size - 1, dtype=np.int64)
@@ -81,7 +81,7 @@ def _count(crow: Any, col: Any) -> Any:
     return degree
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _fill_sparse(crow: Any, col: Any, scale: Any, place: Any, out_col: Any, value: Any) -> None:
     """Write each pair into the row of its far end, which so fills up in ascending order.
 
@@ -100,7 +100,7 @@ def _fill_sparse(crow: Any, col: Any, scale: Any, place: Any, out_col: Any, valu
                     place[far] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _fill_dense(crow: Any, col: Any, scale: Any, out: Any) -> None:
     for node in range(crow.size - 1):
         row = out[node]
@@ -112,7 +112,7 @@ def _fill_dense(crow: Any, col: Any, scale: Any, out: Any) -> None:
             row[col[edge]] = 0
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _see_near(crow: Any, col: Any, node: int, seen: Any) -> None:
     """Mark a node and its neighbours, so that they don't count as two steps away."""
     seen[node] = node

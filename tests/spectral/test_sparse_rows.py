@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from herofilter.spectral.sparse_rows import add_walks, layer_columns, multiply_rows
+from herofilter.spectral.sparse_rows import layer_columns, multiply_rows, sum_sparse_products
 from tests.patchers.ppr.test_push import compiled_and_plain
 
 # all numbers of vectors that are added up at once
@@ -12,10 +12,10 @@ WIDTHS = (8, 16, 32, 64, 112)
 WITHOUT_JIT = """
 import sys
 import numpy as np
-from tests.spectral.test_sparse_rows import WIDTHS, layer, product, walks
+from tests.spectral.test_sparse_rows import WIDTHS, layer, product, products
 
 results = {str(width): product(width, np.int32)[0] for width in WIDTHS}
-results |= {f"walks {grouped}": walks(40, grouped)[0] for grouped in (False, True)}
+results |= {f"products {grouped}": products(40, grouped)[0] for grouped in (False, True)}
 results["layer"] = layer(40)[0]
 np.savez(sys.argv[1], **results)
 """
@@ -34,8 +34,8 @@ def product(width, kind):
     return out, matrix @ dense
 
 
-def walks(width, grouped):
-    """Return two sums of walks that share their beginning, and what they should be."""
+def products(width, grouped):
+    """Return two sums of products that share their prefix, and what they should be."""
     draw = np.random.default_rng(1)
     there = sp.random_array((30, 30), density=0.15, rng=draw, format="csr", dtype=np.float32)
     back = sp.csr_array(there.T)
@@ -52,7 +52,7 @@ def walks(width, grouped):
     ]
     leader, share = np.unique(group, return_index=True)[1], (1 / sizes).astype(np.float32)
     for first in range(0, width, 32):
-        add_walks(*matrices, group, leader, share, steps, factors, dense, first, out)
+        sum_sparse_products(*matrices, group, leader, share, steps, factors, dense, first, out)
     means = np.stack([dense[group == row].mean(0) for row in range(30)])
     once = there @ means
     terms = np.stack([once, back @ once, there @ once])
@@ -61,8 +61,8 @@ def walks(width, grouped):
 
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("width", [4, 32, 40])
-def test_walks_add_up(width, grouped):
-    found, expected = walks(width, grouped)
+def test_products_are_summed(width, grouped):
+    found, expected = products(width, grouped)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
