@@ -1,4 +1,4 @@
-"""The compiled loops for passes without a way back, as ratios to torch in one run, on one thread.
+"""The compiled loops for passes without gradients, as ratios to torch in one run, on one thread.
 
 python -m benchmarks.kernels [--json] [--write]
 """
@@ -103,7 +103,7 @@ def main(arguments: list[str] | None = None) -> None:
     if options.json:
         print(json.dumps(result))
         return
-    table = Table(title="One thread, without a way back, milliseconds")
+    table = Table(title="One thread, without gradients, milliseconds")
     for title in ("what", "ours", "torch", "times as fast"):
         table.add_column(title, justify="left" if title == "what" else "right")
     for row in result["rows"]:

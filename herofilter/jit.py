@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 import numpy as np
@@ -17,12 +17,10 @@ try:
 except ImportError:  # a later numba may move it: functions are cached as numba does it then
     FunctionCache = None
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
 _CONSTANTS = (bool, int, float, str, bytes, type(None), np.generic)
 
 
-def compiled(**options: Any) -> Callable[[Function], Function]:
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function at its first call, and keep the machine code on disk.
 
     It is ``numba.njit(cache=True, **options)``, except that numba looks for changes in the file of
@@ -42,7 +40,7 @@ def compiled(**options: Any) -> Callable[[Function], Function]:
         6
     """
 
-    def compile_function(function: Function) -> Function:
+    def compile_function(function: Callable[..., Any]) -> Any:
         dispatcher: Any = numba.njit(**options)(function)
         # numba raises where it finds no folder to write to: compiled each time anew, it still works
         with suppress(RuntimeError):
@@ -50,8 +48,7 @@ def compiled(**options: Any) -> Callable[[Function], Function]:
                 dispatcher._cache = _SourceCache(function)
             elif hasattr(dispatcher, "enable_caching"):
                 dispatcher.enable_caching()
-        result: Function = dispatcher
-        return result
+        return dispatcher
 
     return compile_function
 

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import torch
-from numba import njit
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch_geometric.data import Data
 
 from herofilter.baselines.adjacency import adjacency
 from herofilter.baselines.graph_cache import cached_on_graph
+from herofilter.jit import compiled
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _dots(edges: Edges, query: Tensor, key: Tensor) -> Tensor:
     return out
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(nogil=True, fastmath={"reassoc", "contract"})
 def _add_in(crow: Any, source: Any, value: Any, hidden: Any, out: Any) -> None:
     for node in range(crow.size - 1):
         for edge in range(crow[node], crow[node + 1]):
@@ -188,7 +188,7 @@ def _add_in(crow: Any, source: Any, value: Any, hidden: Any, out: Any) -> None:
                     out[node, head, channel] += factor * hidden[other, head, channel]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(nogil=True, fastmath={"reassoc", "contract"})
 def _add_out(crow: Any, order: Any, target: Any, value: Any, upstream: Any, out: Any) -> None:
     for node in range(crow.size - 1):
         for position in range(crow[node], crow[node + 1]):
@@ -200,7 +200,7 @@ def _add_out(crow: Any, order: Any, target: Any, value: Any, upstream: Any, out:
                     out[node, head, channel] += factor * upstream[other, head, channel]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(nogil=True, fastmath={"reassoc", "contract"})
 def _dot_edges(crow: Any, source: Any, query: Any, key: Any, out: Any) -> None:
     for node in range(crow.size - 1):
         for edge in range(crow[node], crow[node + 1]):
@@ -212,7 +212,7 @@ def _dot_edges(crow: Any, source: Any, query: Any, key: Any, out: Any) -> None:
                 out[edge, head] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _softmax(crow: Any, score: Any, out: Any) -> None:
     for node in range(crow.size - 1):
         first, last = crow[node], crow[node + 1]
@@ -230,7 +230,7 @@ def _softmax(crow: Any, score: Any, out: Any) -> None:
                 out[edge, head] /= total
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _softmax_back(crow: Any, out: Any, upstream: Any, back: Any) -> None:
     for node in range(crow.size - 1):
         for head in range(out.shape[1]):

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from herofilter.baselines.adjacency import Propagation
+from herofilter.jit import compiled
 
 
 def neighbour_differences(adjacency: Propagation, hidden: Tensor, p: float = 2.0) -> Tensor:
@@ -65,7 +65,7 @@ def _arrays(matrix: Tensor, hidden: Tensor) -> tuple[Any, ...]:
     return tuple(part.numpy() for part in parts)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _add_powers(crow: Any, col: Any, weight: Any, hidden: Any, p: float, out: Any) -> None:
     for node in range(crow.size - 1):
         for edge in range(crow[node], crow[node + 1]):
@@ -74,7 +74,7 @@ def _add_powers(crow: Any, col: Any, weight: Any, hidden: Any, p: float, out: An
                 out[node, channel] += weight[edge] * gap**p
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _add_slopes(
     crow: Any, col: Any, weight: Any, hidden: Any, p: float, upstream: Any, back: Any
 ) -> None:

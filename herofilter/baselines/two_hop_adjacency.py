@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import torch
-from numba import njit
 from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.baselines.adjacency import Propagation, adjacency
 from herofilter.baselines.graph_cache import cached_on_graph
 from herofilter.data.features import csr_tensor
+from herofilter.jit import compiled
 from herofilter.memory import check_memory
 
 # an entry of a sparse product takes as long as eight of a dense one
@@ -69,7 +69,7 @@ def _two_hop_adjacency(neighbours: sp.csr_array) -> Callable[[Tensor], Tensor]:
     return Propagation(sparse, sparse)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _count(crow: Any, col: Any) -> Any:
     """Return the number of nodes at distance two of each node."""
     degree = np.zeros(crow.size - 1, dtype=np.int64)
@@ -84,7 +84,7 @@ def _count(crow: Any, col: Any) -> Any:
     return degree
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _fill_sparse(crow: Any, col: Any, scale: Any, offset: Any, out_col: Any, value: Any) -> None:
     """Write each pair into the row of its second node, so that columns are ascending in each row.
 
@@ -103,7 +103,7 @@ def _fill_sparse(crow: Any, col: Any, scale: Any, offset: Any, out_col: Any, val
                     offset[far] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _fill_dense(crow: Any, col: Any, scale: Any, out: Any) -> None:
     for node in range(crow.size - 1):
         row = out[node]
@@ -115,7 +115,7 @@ def _fill_dense(crow: Any, col: Any, scale: Any, out: Any) -> None:
             row[col[edge]] = 0
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _mark_neighbours(crow: Any, col: Any, node: int, seen: Any) -> None:
     """Mark a node and its neighbours, which aren't at distance two."""
     seen[node] = node

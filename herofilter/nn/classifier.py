@@ -64,12 +64,12 @@ class NodeClassifier(nn.Module, ABC):
     def precompute(self, data: Data, count: int) -> Data:
         """Return the graph with what several batches, ``count`` nodes in all, have in common.
 
-        The trainer asks before batches that need no way back; by default they share nothing.
+        The trainer asks before batches that need no gradients; by default they share nothing.
         """
         return data
 
     def largest_batch(self, data: Data) -> int:
-        """Return how many nodes fit into memory at once when nothing is kept for a way back."""
+        """Return how many nodes fit into memory at once without gradients."""
         return LARGEST_BATCH
 
     def filter_parameters(self) -> list[nn.Parameter]:

@@ -9,7 +9,7 @@ from torch.autograd.function import once_differentiable
 
 
 def gather_tokens(hidden: Tensor, index: Tensor, room: int = 0) -> Tensor:
-    """Return the tokens ``hidden[index]``, patch positions first, without a way back.
+    """Return the tokens ``hidden[index]``, patch positions first, without gradients.
 
     Shapes:
         - hidden: ``[n, h]``; index: ``[b, p]``
@@ -30,8 +30,8 @@ def gather_tokens(hidden: Tensor, index: Tensor, room: int = 0) -> Tensor:
 def gather_chunks(hidden: Tensor, indices: Sequence[Tensor]) -> Iterator[Tensor]:
     """Yield the tokens ``hidden[index]`` of each chunk, patch positions first.
 
-    On the way back all chunks add to one gradient; indexing chunk by chunk would fill one of the
-    size of ``hidden`` for each of them. Where there is no way back, a chunk is gathered when it is
+    Backward, all chunks add to one gradient; indexing chunk by chunk would fill one of the
+    size of ``hidden`` for each of them. Where there is no gradients, a chunk is gathered when it is
     asked for, and no two are held at once.
 
     Shapes:

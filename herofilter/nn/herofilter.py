@@ -20,7 +20,7 @@ from herofilter.nn.mixer import MixerBlock
 from herofilter.nn.patch_batch import Part, PatchBatch, check_training, cut_parts, largest_batch
 from herofilter.nn.score_scale import ScoreScale
 from herofilter.nn.stem import Stem
-from herofilter.parallel.threads import each
+from herofilter.parallel.threads import parallel_map
 from herofilter.patchers import Patches, RelationSummary, Slot, SpectralPatcher
 from herofilter.settings import ModelConfig
 
@@ -208,7 +208,7 @@ class HeroFilter(NodeClassifier):
         if end is not None and not end.before:
             return end.read(hidden, whole, None if self.labels is None else self.labels.embedding)
         mix, parts = end or self.mix, cut_parts(whole, self.chunk_size)
-        return torch.cat(each(lambda part: mix(self._tokens(hidden, part)), parts))
+        return torch.cat(parallel_map(lambda part: mix(self._tokens(hidden, part)), parts))
 
     def token_chunks(self, data: Data, nodes: Tensor | None = None) -> Iterator[Tensor]:
         """Yield the tokens of ``nodes``, some nodes at a time: ``[p', b, h]`` each.
@@ -254,7 +254,7 @@ class HeroFilter(NodeClassifier):
         return shared.hidden, shared.summary.index_select(1, nodes)
 
     def _tokens(self, hidden: Tensor, part: Part) -> Tensor:
-        """Return what :meth:`join_tokens` would, without a way back and without copies."""
+        """Return what :meth:`join_tokens` would, without gradients and without copies."""
         count = part.index.size(1)
         room = 0 if part.summary is None else part.summary.size(0)
         tokens = gather_tokens(hidden, part.index, room)

@@ -146,7 +146,7 @@ class MixerBlock(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         for norm, mix in zip(self.layers[::2], self.layers[1::2], strict=True):
             mixed: Tensor = mix(norm(tokens))
-            # neither product needs its own result on the way back
+            # neither product needs its own result for its gradient
             tokens = mixed.add_(tokens) if self.residual else mixed.relu_()
         return tokens
 

@@ -13,7 +13,7 @@ from herofilter.nn.classifier import LARGEST_BATCH, Batch
 from herofilter.nn.inference.hidden_table import Shared
 from herofilter.patchers import Patches
 
-# what a batch without a way back may take, when features are in memory and on disk
+# what a batch without gradients may take, when features are in memory and on disk
 _BATCH_BYTES, _DISK_BATCH_BYTES = 2**29, 2**28
 _SMALLEST_BATCH = 256
 
@@ -57,7 +57,7 @@ class Part:
 def cut_parts(part: Part, size: int) -> list[Part]:
     """Cut what makes the tokens of many nodes into parts of ``size`` nodes.
 
-    Without a way back several parts may be at work at once; they are of equal size then.
+    Without gradients several parts may be at work at once; they are of equal size then.
 
     Example:
         >>> part = Part(torch.zeros(5, 3, dtype=torch.long), torch.ones(5, 3), None, None)
@@ -66,7 +66,7 @@ def cut_parts(part: Part, size: int) -> list[Part]:
     """
     if not torch.is_grad_enabled():
         size = even_size(len(part.scale), size)
-    # split, and not slices: their way back would fill a whole tensor for each part
+    # split, and not slices: their gradients would fill a whole tensor for each part
     cut = partial(torch.split, split_size_or_sections=size)
     indices, scales = cut(part.index), cut(part.scale)
     nothing = [None] * len(scales)
@@ -119,7 +119,7 @@ def largest_batch(x: Tensor, members: int, channels: int) -> int:
 
 def check_training(num_tokens: int, channels: int, num_blocks: int) -> None:
     """Raise an error unless training on raw features, without a stem, fits into memory."""
-    # each block keeps about six tensors of the size of the tokens for the way back
+    # each block keeps about six tensors of the size of the tokens for the gradients
     check_memory(
         4 * (2 + 6 * num_blocks) * num_tokens * channels,
         f"training on raw features of {num_tokens} tokens",

@@ -31,7 +31,7 @@ def normalise_scores(patches: Patches, kind: str) -> Tensor:
 
 
 class ScoreScale:
-    """:func:`normalise_scores` that does fixed patches once, where there is no way back.
+    """:func:`normalise_scores` that does fixed patches once, where there is no gradients.
 
     Args:
         kind: what scores are divided by.

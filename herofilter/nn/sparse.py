@@ -1,12 +1,12 @@
-"""The product of sparse features and a weight, with a way back that sorts nothing."""
+"""The product of sparse features and a weight, with a gradient that sorts nothing."""
 
 from typing import Any
 
 import torch
-from numba import njit
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from herofilter.jit import compiled
 from herofilter.spectral.sparse import multiply_sparse
 
 
@@ -47,7 +47,7 @@ class _SparseProduct(torch.autograd.Function):
         return None, total
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _add_rows(crow: Any, col: Any, value: Any, upstream: Any, total: Any) -> None:
     """Add to each row of ``total`` the rows of ``upstream`` whose features name it."""
     for row in range(crow.size - 1):

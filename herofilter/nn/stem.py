@@ -9,8 +9,8 @@ from herofilter.nn.classifier import select
 from herofilter.nn.dropout import Dropout
 from herofilter.nn.embedding import NodeEmbedding
 from herofilter.nn.sparse import sparse_product
+from herofilter.spectral.simd import LANES
 from herofilter.spectral.sparse import fits_loops
-from herofilter.spectral.vectors import LANES
 
 
 class FeatureLinear(nn.Module):

@@ -29,7 +29,17 @@ def one_blas_thread() -> Iterator[None]:
         with _lock:
             _entered -= 1
             if _entered == 0:
-                _held.pop().restore_original_limits()
+                _restore(_held.pop())
+
+
+def _restore(limits: Any) -> None:
+    from threadpoolctl import OpenBLASController
+
+    # later versions let one thread alone change it, and the last one to leave may be another
+    release = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
+    release(force=True)
+    limits.restore_original_limits()
+    release(force=True)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""How many threads a piece of work is worth."""
+"""A parallel map over threads, and how many threads a task is worth."""
 
 import os
 import threading
@@ -23,7 +23,7 @@ _pieces: ContextVar[int] = ContextVar("pieces", default=1)
 def one_thread(when: bool = True, pieces: bool = False) -> Iterator[None]:
     """Let torch use a single thread inside the block; put its setting back afterwards.
 
-    With ``pieces`` the threads that torch doesn't use are there for :func:`each`.
+    With ``pieces`` the threads that torch doesn't use are there for :func:`parallel_map`.
     """
     before = torch.get_num_threads()
     token = _pieces.set(before if when and pieces else 1)
@@ -38,42 +38,42 @@ def one_thread(when: bool = True, pieces: bool = False) -> Iterator[None]:
 
 @contextmanager
 def in_parallel(when: bool = True) -> Iterator[None]:
-    """Give the threads that torch has at the moment to :func:`each` inside the block."""
+    """Give the threads that torch has at the moment to :func:`parallel_map` inside the block."""
     with one_thread(pieces=True) if when and torch.get_num_threads() > 1 else nullcontext():
         yield
 
 
 def free_threads() -> int:
-    """Return how many pieces :func:`each` would have at work at once."""
+    """Return how many pieces :func:`parallel_map` would have at work at once."""
     return 1 if getattr(_here, "busy", False) else _pieces.get()
 
 
-def each(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+def parallel_map(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
     """Return ``work(item)`` of each item, in order, from as many threads as are free.
 
-    The pieces must not depend on one another; then the results don't depend on the threads. What
-    a piece does with :func:`each` it does by itself.
+    The tasks must not depend on one another; then the results don't depend on the threads. A
+    :func:`parallel_map` inside a task runs in the task's own thread.
 
     Example:
-        >>> each(abs, [-1, 2, -3])
+        >>> parallel_map(abs, [-1, 2, -3])
         [1, 2, 3]
     """
     items = list(items)
-    # a piece that waited for pieces of its own would wait for itself
+    # a task that waited for tasks of its own would wait for itself
     count = min(free_threads(), len(items))
     if count < 2:
         return [work(item) for item in items]
     gradients, results = torch.is_grad_enabled(), dict[int, Result]()
     # whoever is free takes the next one
-    places = iter(range(len(items)))
+    positions = iter(range(len(items)))
 
     def run() -> None:
         _here.busy = True
         try:
             # a new thread has a mode of its own
             with torch.set_grad_enabled(gradients):
-                for place in places:
-                    results[place] = work(items[place])
+                for position in positions:
+                    results[position] = work(items[position])
         finally:
             _here.busy = False
 
@@ -87,7 +87,7 @@ def each(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
     for error in errors:
         if error is not None:
             raise error
-    return [results[place] for place in range(len(items))]
+    return [results[position] for position in range(len(items))]
 
 
 @cache

@@ -4,7 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
+
+from herofilter.jit import compiled
 
 # a matrix in compressed rows: crow, col, value
 Rows = tuple[Any, Any, Any]
@@ -72,7 +73,7 @@ def merge_equivalent_nodes(matrix: sp.csr_array, twins: EquivalentNodes) -> sp.c
     return merged
 
 
-@njit(cache=True)
+@compiled()
 def _mixed(number: Any) -> Any:
     number += _STEP
     number = (number ^ (number >> _SHIFTS[0])) * _FIRST
@@ -80,7 +81,7 @@ def _mixed(number: Any) -> Any:
     return number ^ (number >> _SHIFTS[2])
 
 
-@njit(cache=True)
+@compiled()
 def _add_keys(crow: Any, col: Any, bits: Any, keys: Any) -> None:
     """Let the hash of each row's columns and values go into its key."""
     for row in range(keys.size):
@@ -90,7 +91,7 @@ def _add_keys(crow: Any, col: Any, bits: Any, keys: Any) -> None:
         keys[row] = _mixed(keys[row] + total)
 
 
-@njit(cache=True)
+@compiled()
 def _are_equal(rows: Any, one: int, other: int) -> bool:
     crow, col, value = rows
     length = crow[one + 1] - crow[one]
@@ -103,7 +104,7 @@ def _are_equal(rows: Any, one: int, other: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@compiled()
 def _follow(order: Any, keys: Any, ahead: Any, back: Any, leader: Any) -> None:
     """Write the first node that has the rows of each node; nodes of one key are neighbours."""
     for place in range(1, order.size):

@@ -22,7 +22,7 @@ def csr_of(matrix: sp.csr_array) -> Tensor:
 
 
 def product(matrix: Tensor, transposed: Tensor, hidden: Tensor) -> Tensor:
-    """Return ``matrix @ hidden``; the way back uses ``transposed``, so nothing is sorted in it.
+    """Return ``matrix @ hidden``; its gradient uses ``transposed``, so that nothing is sorted.
 
     Example:
         >>> matrix = csr_of(sp.csr_array([[0.0, 2.0], [0.0, 0.0]]))
@@ -37,7 +37,7 @@ def product(matrix: Tensor, transposed: Tensor, hidden: Tensor) -> Tensor:
 
 
 class _Product(torch.autograd.Function):
-    """A sparse product whose way back uses the transposed matrix that is already there."""
+    """A sparse product whose gradient uses the transposed matrix that is already there."""
 
     @staticmethod
     def forward(ctx: Any, matrix: Tensor, transposed: Tensor, hidden: Tensor) -> Tensor:

@@ -11,17 +11,17 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.data.structure import is_directed
-from herofilter.parallel.threads import each, in_parallel
+from herofilter.parallel.threads import in_parallel, parallel_map
 from herofilter.patchers.equivalent_nodes import find_equivalent_nodes, merge_equivalent_nodes
 from herofilter.patchers.fast import BACKWARDS, TWO_HOP, FastPatcher
 from herofilter.patchers.products import csr_of, product
 from herofilter.spectral.adjacency import normalised_adjacency
 from herofilter.spectral.sparse import arrays_of, fits_loops
-from herofilter.spectral.sparse_rows import WALKS, add_walks, layer_columns
+from herofilter.spectral.sparse_rows import COLUMNS, layer_columns, sum_sparse_products
 
 SERIES_STEPS = 4
 # steps along edges, each forwards (False) or backwards
-Walk = tuple[bool, ...]
+Word = tuple[bool, ...]
 
 
 class RelationSummary:
@@ -57,10 +57,12 @@ class RelationSummary:
         )
         matrices = matrix, sp.csr_array(matrix.T)
         self.forwards, self.backwards = (csr_of(one) for one in matrices)
-        # nodes with the same edges hear the same: one row for all of them
-        twins = find_equivalent_nodes(arrays_of(self.forwards), arrays_of(self.backwards))
-        ahead, back = (arrays_of(csr_of(merge_equivalent_nodes(one, twins))) for one in matrices)
-        self.merged, self.twins = (ahead, back), twins
+        # structurally equivalent nodes have equal summaries: one row for all of them
+        equivalent = find_equivalent_nodes(arrays_of(self.forwards), arrays_of(self.backwards))
+        self.merged = [
+            arrays_of(csr_of(merge_equivalent_nodes(one, equivalent))) for one in matrices
+        ]
+        self.equivalent = equivalent
         self.plan = _plan([self._terms(relation) for relation in self.relations])
 
     @property
@@ -78,14 +80,14 @@ class RelationSummary:
         if not torch.is_grad_enabled() and fits_loops(hidden):
             stacked = self._compiled(hidden.detach())
         else:
-            known: dict[Walk, Tensor] = {(): hidden.contiguous()}
+            known: dict[Word, Tensor] = {(): hidden.contiguous()}
             stacked = torch.stack([self._relation(name, known) for name in self.relations])
         return stacked if nodes is None else stacked.index_select(1, nodes)
 
     def summarise_layer(self, x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
         r"""Return :math:`\mathrm{ReLU}(\mathbf{X}\mathbf{W} + \mathbf{b})` and its summaries.
 
-        There is no way back. Each thread goes all the way with some columns.
+        No gradients are kept. Each thread computes both for some of the columns.
 
         Shapes:
             - x: ``[n, f]``, sparse CSR; weight: ``[f, h]``, h a multiple of 8; bias: ``[h]``
@@ -106,15 +108,15 @@ class RelationSummary:
 
         def work(first: int) -> None:
             before(first)
-            add_walks(*self.merged, *self.twins, *self.plan, dense, first, out)
+            sum_sparse_products(*self.merged, *self.equivalent, *self.plan, dense, first, out)
 
         # columns don't depend on one another, and few of them stay in a cache
         with in_parallel():
-            each(work, range(0, dense.shape[1], WALKS))
+            parallel_map(work, range(0, dense.shape[1], COLUMNS))
         return stacked
 
-    def _terms(self, relation: str) -> tuple[list[tuple[Walk, float]], float]:
-        """Return the walks that a relation adds up with their factors, and a factor of all."""
+    def _terms(self, relation: str) -> tuple[list[tuple[Word, float]], float]:
+        """Return the words of N and Nᵀ that a relation sums, their factors, and a factor of all."""
         backwards = self.directed and relation in BACKWARDS
         if relation in TWO_HOP:
             # N·Nᵀ goes back along edges first, Nᵀ·N forwards
@@ -123,42 +125,42 @@ class RelationSummary:
         # scaled so that the factors add up to one
         return terms, (1 - self.c) / (1 - self.c**SERIES_STEPS)
 
-    def _relation(self, relation: str, known: dict[Walk, Tensor]) -> Tensor:
-        ((walk, _), *others), scale = self._terms(relation)
-        total = self._walk(walk, known)
-        for walk, factor in others:
-            total = torch.add(total, self._walk(walk, known), alpha=factor)
+    def _relation(self, relation: str, known: dict[Word, Tensor]) -> Tensor:
+        ((word, _), *others), scale = self._terms(relation)
+        total = self._product(word, known)
+        for word, factor in others:
+            total = torch.add(total, self._product(word, known), alpha=factor)
         return total * scale
 
-    def _walk(self, steps: Walk, known: dict[Walk, Tensor]) -> Tensor:
-        """Return H after some steps, each forwards or backwards; relations share what they can."""
+    def _product(self, steps: Word, known: dict[Word, Tensor]) -> Tensor:
+        """Return a product of N and Nᵀ, such as N·Nᵀ, times H; prefixes are computed once."""
         if steps not in known:
-            before = self._walk(steps[:-1], known)
-            ahead, back = self.forwards, self.backwards
+            before = self._product(steps[:-1], known)
+            matrix, transposed = self.forwards, self.backwards
             if steps[-1]:
-                ahead, back = back, ahead
-            known[steps] = product(ahead, back, before)
+                matrix, transposed = transposed, matrix
+            known[steps] = product(matrix, transposed, before)
         return known[steps]
 
 
-def _plan(relations: list[tuple[list[tuple[Walk, float]], float]]) -> tuple[Any, Any]:
-    """Return steps and factors for :func:`add_walks`, with as few tables as there can be."""
-    factors: dict[Walk, list[float]] = {}
+def _plan(relations: list[tuple[list[tuple[Word, float]], float]]) -> tuple[Any, Any]:
+    """Return steps and factors for :func:`sum_sparse_products`, with the fewest tables."""
+    factors: dict[Word, list[float]] = {}
     for number, (terms, scale) in enumerate(relations):
-        for walk, factor in terms:
-            for stop in range(1, len(walk) + 1):
-                factors.setdefault(walk[:stop], [0.0] * len(relations))
-            factors[walk][number] += factor * scale
-    # a walk comes right after the one that it goes on from, or after others that do so
-    walks = sorted(factors)
-    tables: dict[Walk, int] = {(): 0}
+        for word, factor in terms:
+            for stop in range(1, len(word) + 1):
+                factors.setdefault(word[:stop], [0.0] * len(relations))
+            factors[word][number] += factor * scale
+    # a word comes after its prefix
+    words = sorted(factors)
+    tables: dict[Word, int] = {(): 0}
     steps = []
-    for place, walk in enumerate(walks):
-        before = tables[walk[:-1]]
-        # a table is free when no walk from here on begins where it is
-        ahead = {later[:-1] for later in walks[place:]}
-        tables = {kept: table for kept, table in tables.items() if kept in ahead}
+    for position, word in enumerate(words):
+        before = tables[word[:-1]]
+        # a table is free when it holds the prefix of no word that is still to come
+        needed = {later[:-1] for later in words[position:]}
+        tables = {kept: table for kept, table in tables.items() if kept in needed}
         free = (table for table in count(1) if table not in {*tables.values(), before})
-        tables[walk] = next(free)
-        steps.append((int(walk[-1]), before, tables[walk]))
-    return np.array(steps), np.array([factors[walk] for walk in walks], dtype=np.float32)
+        tables[word] = next(free)
+        steps.append((int(word[-1]), before, tables[word]))
+    return np.array(steps), np.array([factors[word] for word in words], dtype=np.float32)

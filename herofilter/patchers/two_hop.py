@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 
 from herofilter.callbacks import Callback
+from herofilter.jit import compiled
 from herofilter.patchers.ppr.ranking import rank
 from herofilter.patchers.row_filling import fill_rows
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def two_hop_rows(
     indptr: Any,
     indices: Any,

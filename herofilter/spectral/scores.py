@@ -5,13 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
-import numba
 import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from herofilter.errors import GraphError
+from herofilter.jit import compiled
 
 # a fixed size, so that the order of additions doesn't depend on the number of threads
 _BLOCK = 64
@@ -85,7 +85,7 @@ def sampled_scores(
     return scores
 
 
-@numba.njit(nogil=True, fastmath=True, cache=True)
+@compiled(nogil=True, fastmath=True)
 def score_entries(left, right, response, nodes, index, scores, first, last):  # type: ignore[no-untyped-def]
     """Fill ``scores[i, q]`` with the score of the pair ``nodes[i]``, ``index[i, q]``.
 
@@ -106,7 +106,7 @@ def score_entries(left, right, response, nodes, index, scores, first, last):  # 
                 scores[i, q] = total
 
 
-@numba.njit(nogil=True, fastmath=True, cache=True)
+@compiled(nogil=True, fastmath=True)
 def response_gradient(left, right, nodes, index, upstream, partial, first, last):  # type: ignore[no-untyped-def]
     """Add to ``partial[b]`` what the b-th block of rows gives to the gradient of the response.
 

@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from herofilter.parallel.threads import each, in_parallel
+from herofilter.parallel.threads import in_parallel, parallel_map
+from herofilter.spectral.simd import LANES
 from herofilter.spectral.sparse_rows import multiply_rows
-from herofilter.spectral.vectors import LANES
 
 # a product with more steps than this is worth several threads
 _WORTH = 2**22
@@ -16,7 +16,7 @@ _PIECES = 4
 
 
 def multiply_sparse(matrix: Tensor, dense: Tensor) -> Tensor:
-    """Return ``matrix @ dense`` without a way back.
+    """Return ``matrix @ dense`` without gradients.
 
     A compiled loop takes half of torch's time, and each row is added up in the same order
     whatever the number of threads. Other types and devices are left to torch, and so are widths
@@ -45,7 +45,7 @@ def multiply_sparse(matrix: Tensor, dense: Tensor) -> Tensor:
     count = _PIECES if value.size * rows.shape[1] > _WORTH else 1
     cuts = [number * len(target) // count for number in range(count + 1)]
     with in_parallel(count > 1):
-        each(work, itertools.pairwise(cuts))
+        parallel_map(work, itertools.pairwise(cuts))
     return out
 
 

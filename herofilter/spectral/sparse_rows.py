@@ -4,10 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import config, njit, types
+from numba import config, types
 from numba.extending import intrinsic
 
-from herofilter.spectral.vectors import (
+from herofilter.jit import compiled
+from herofilter.spectral.simd import (
     LANES,
     PLACE,
     ZERO,
@@ -21,10 +22,10 @@ from herofilter.spectral.vectors import (
 )
 
 
-def _sum(vectors: int, tight: bool = False) -> Callable[..., Any]:
+def _sum(vectors: int, fixed_width: bool = False) -> Callable[..., Any]:
     """Return what writes a weighted sum of rows, as many vectors of them at once.
 
-    With ``tight`` the rows have no more columns than that, whatever it is told.
+    With ``fixed_width`` the rows have no more columns than that, whatever it is told.
     """
 
     @intrinsic
@@ -50,7 +51,7 @@ def _sum(vectors: int, tight: bool = False) -> Callable[..., Any]:
             )
             begin = builder.gep(rows, [given[6]])
             # a number known beforehand spares a tenth of the time
-            stride = place(LANES * vectors) if tight else given[5]
+            stride = place(LANES * vectors) if fixed_width else given[5]
 
             def step(position: Any, held: Any) -> Any:
                 column = builder.load(builder.gep(columns, [position]))
@@ -90,12 +91,12 @@ def _sum(vectors: int, tight: bool = False) -> Callable[..., Any]:
 
 
 _sum_8, _sum_4, _sum_1 = _sum(8), _sum(4), _sum(1)
-# columns of a table of walks
-WALKS = 4 * LANES
-_sum_tight = _sum(4, tight=True)
+# columns that sum_sparse_products computes at once
+COLUMNS = 4 * LANES
+_sum_fixed_width = _sum(4, fixed_width=True)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def multiply_rows(crow: Any, col: Any, value: Any, dense: Any, out: Any) -> None:
     """Write the product of a matrix in compressed rows and a dense one.
 
@@ -119,7 +120,7 @@ def multiply_rows(crow: Any, col: Any, value: Any, dense: Any, out: Any) -> None
             begin += LANES
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def layer_columns(
     crow: Any, col: Any, value: Any, weight: Any, bias: Any, first: int, out: Any
 ) -> None:
@@ -132,10 +133,10 @@ def layer_columns(
         out: ``[m, h]``, of which the same columns are written.
     """
     width = weight.shape[1]
-    stop = min(first + WALKS, width)
+    stop = min(first + COLUMNS, width)
     for row in range(crow.size - 1):
         here, there, at = crow[row], crow[row + 1], row * width
-        if stop == first + WALKS:
+        if stop == first + COLUMNS:
             _sum_4(col, value, here, there, weight, width, first, out, at + first)
         else:
             for begin in range(first, stop, LANES):
@@ -146,10 +147,10 @@ def layer_columns(
             line[k] = np.float32(0) if found < 0 else found
 
 
-@njit(cache=True, nogil=True)
-def add_walks(
-    ahead: Any,
-    back: Any,
+@compiled(nogil=True)
+def sum_sparse_products(
+    matrix: Any,
+    transposed: Any,
     group: Any,
     leader: Any,
     share: Any,
@@ -159,25 +160,25 @@ def add_walks(
     first: int,
     out: Any,
 ) -> None:
-    """Write sums of walks from some columns: products with two matrices, one after the other.
+    """Write sums of products such as N·Nᵀ·H, for some columns of H.
 
-    Rows may stand for groups of nodes; walks begin with the means of groups then.
+    Rows may stand for groups of nodes; H is replaced by the means of groups then.
 
     Args:
-        ahead, back: matrices, each ``(crow, col, value)`` of a square one in compressed rows.
+        matrix, transposed: N and Nᵀ, square, each ``(crow, col, value)`` in compressed rows.
         group: ``[n]``, the row that each node belongs to.
         leader: ``[g]``, a node of each row.
         share: ``[g]``, one over the number of nodes of each row.
-        steps: ``[w, 3]``, for each product whether it is with ``back``, the table that it is made
-            of, and the one that it goes to. Table 0 has the columns, and no product goes to it.
+        steps: ``[w, 3]``, for each product whether it is with ``transposed``, the table that is
+            multiplied, and the one that is written. Table 0 has the columns and is never written.
         factors: ``[w, r]``, how much of each product goes into each sum.
         dense: ``[n, h]``.
         first: the first of 32 columns, of which some may be beyond the last.
         out: ``[r, n, h]``, of which the same columns are written.
     """
     count = share.size
-    width = min(WALKS, dense.shape[1] - first)
-    tables = np.empty((1 + steps[:, 2].max(), count, WALKS), np.float32)
+    width = min(COLUMNS, dense.shape[1] - first)
+    tables = np.empty((1 + steps[:, 2].max(), count, COLUMNS), np.float32)
     tables[0] = 0
     for node in range(group.size):
         line, part = tables[0, group[node]], share[group[node]]
@@ -185,11 +186,11 @@ def add_walks(
             line[k] += part * dense[node, first + k]
     out[:, :, first : first + width] = 0
     for step in range(steps.shape[0]):
-        crow, col, value = back if steps[step, 0] else ahead
+        crow, col, value = transposed if steps[step, 0] else matrix
         source, target = tables[steps[step, 1]], tables[steps[step, 2]]
         for row in range(count):
-            at = row * WALKS
-            _sum_tight(col, value, crow[row], crow[row + 1], source, WALKS, 0, target, at)
+            at = row * COLUMNS
+            _sum_fixed_width(col, value, crow[row], crow[row + 1], source, COLUMNS, 0, target, at)
             for relation in range(out.shape[0]):
                 factor = factors[step, relation]
                 if factor != 0:

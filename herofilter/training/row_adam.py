@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor, nn
+
+from herofilter.jit import compiled
 
 
 class RowAdam(torch.optim.Optimizer):
@@ -78,7 +79,7 @@ def _rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
 
 
 # without numpy's rule of division it would look for zeros value by value, at four times the cost
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(nogil=True, error_model="numpy")
 def _move(
     rows: Any,
     gradient: Any,

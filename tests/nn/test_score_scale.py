@@ -31,7 +31,7 @@ def test_fixed_patches_are_looked_at_once(monkeypatch) -> None:
     assert not changed.equal(first)
 
 
-def test_a_way_back_is_never_remembered() -> None:
+def test_a_gradient_is_never_remembered() -> None:
     patches = FastPatcher(patch_size=4)(csbm(num_nodes=20, num_classes=2))
     scale = ScoreScale("max")
     patches.score.requires_grad_()

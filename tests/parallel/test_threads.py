@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from herofilter import FastPatcher, HeroFilter, csbm, predict_logits
-from herofilter.parallel.threads import each, one_thread
+from herofilter.parallel.threads import one_thread, parallel_map
 from herofilter.patchers import RelationSummary
 
 
@@ -22,7 +22,7 @@ def test_pieces_come_back_in_order_from_several_threads() -> None:
             return 2 * number, torch.get_num_threads(), torch.is_grad_enabled()
 
         with torch.no_grad(), one_thread(pieces=True):
-            assert each(work, range(3)) == [(0, 1, False), (2, 1, False), (4, 1, False)]
+            assert parallel_map(work, range(3)) == [(0, 1, False), (2, 1, False), (4, 1, False)]
         assert torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(before)
@@ -32,7 +32,7 @@ def test_without_room_for_pieces_there_is_one_thread() -> None:
     here = threading.get_ident()
     for context in (one_thread(), one_thread(False, pieces=True)):
         with context:
-            assert each(lambda _: threading.get_ident(), range(4)) == [here] * 4
+            assert parallel_map(lambda _: threading.get_ident(), range(4)) == [here] * 4
 
 
 def test_a_piece_does_its_own_pieces_by_itself() -> None:
@@ -43,19 +43,19 @@ def test_a_piece_does_its_own_pieces_by_itself() -> None:
         torch.set_num_threads(2)
         me = threading.get_ident()
         with one_thread(pieces=True):
-            return each(lambda _: threading.get_ident() == me, range(3))
+            return parallel_map(lambda _: threading.get_ident() == me, range(3))
 
     try:
         torch.set_num_threads(2)
         with one_thread(pieces=True):
-            assert each(work, range(4)) == [[True] * 3] * 4
+            assert parallel_map(work, range(4)) == [[True] * 3] * 4
     finally:
         torch.set_num_threads(before)
 
 
 def test_an_error_in_a_piece_is_raised() -> None:
     with one_thread(pieces=True), pytest.raises(ZeroDivisionError):
-        each(lambda number: 1 // number, [1, 0])
+        parallel_map(lambda number: 1 // number, [1, 0])
 
 
 def test_logits_do_not_depend_on_the_number_of_threads() -> None:

@@ -77,14 +77,14 @@ def test_awkward_graphs_keep_their_summaries(name):
 
 @pytest.mark.parametrize("directed", ["keep", "symmetrise"])
 @pytest.mark.parametrize("self_loops", [False, True])
-def test_summaries_of_twins(directed, self_loops):
+def test_summaries_of_equivalent_nodes(directed, self_loops):
     matrix, _ = grown(weighted=False)
     edges = torch.from_numpy(np.stack(matrix.nonzero())).long()
     data = Data(edge_index=edges, num_nodes=matrix.shape[0])
     patcher = FastPatcher(4, c=0.3, self_loops=self_loops, directed=directed, relations=RELATIONS)
     summary = RelationSummary(data, patcher)
     # an edge to oneself tells twins apart unless they are neighbours, which some of these are
-    assert len(summary.twins.first) < matrix.shape[0]
+    assert len(summary.equivalent.first) < matrix.shape[0]
     hidden = torch.randn(matrix.shape[0], 40, generator=torch.Generator().manual_seed(0))
     expected = summary.summarise(hidden)
     with torch.no_grad():
@@ -106,7 +106,7 @@ def test_real_graphs_have_many(graph, groups, edges, kept):
     data = load_dataset(graph)
     patcher = FastPatcher(4, self_loops=False, directed="symmetrise", relations=("out",))
     summary = RelationSummary(data, patcher)
-    assert len(summary.twins.first) == groups
+    assert len(summary.equivalent.first) == groups
     assert summary.forwards.values().numel() == edges
     assert len(summary.merged[0][1]) == kept
 

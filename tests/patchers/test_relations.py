@@ -183,7 +183,7 @@ def test_each_relation_counts_in_the_estimate_of_memory() -> None:
 @pytest.mark.parametrize("directed", ["keep", "symmetrise"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("relations", [RELATIONS, ("cocitation", "in"), ("coreference",)])
-def test_summary_without_a_way_back(
+def test_summary_without_gradients(
     relations: tuple[str, ...], weighted: bool, directed: str
 ) -> None:
     """It is made by a compiled loop then, which shares walks and tables between relations."""
@@ -199,7 +199,7 @@ def test_summary_without_a_way_back(
 
 
 def test_columns_of_a_summary_do_not_depend_on_one_another() -> None:
-    """Without a way back it is made in blocks of columns, of which the last is narrower."""
+    """Without gradients it is made in blocks of columns, of which the last is narrower."""
     data = directed_graph(50, 120)
     summary = RelationSummary(data, FastPatcher(patch_size=4, directed="symmetrise"))
     hidden = torch.randn(50, 70, generator=torch.Generator().manual_seed(0))

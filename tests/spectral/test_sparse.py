@@ -1,4 +1,4 @@
-"""Sparse products without a way back."""
+"""Sparse products without gradients."""
 
 import pytest
 import torch

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from herofilter.spectral.sparse_rows import add_walks, layer_columns, multiply_rows
+from herofilter.spectral.sparse_rows import layer_columns, multiply_rows, sum_sparse_products
 
-# all numbers of vectors that are added up at once
+# all widths of vectors that are summed at once
 WIDTHS = (8, 16, 32, 64, 112)
 
 
@@ -23,8 +23,8 @@ def product(width, kind):
     return out, matrix @ dense
 
 
-def walks(width, grouped):
-    """Return two sums of walks that share their beginning, and what they should be."""
+def products(width, grouped):
+    """Return two sums of products that share their prefix, and what they should be."""
     draw = np.random.default_rng(1)
     there = sp.random_array((30, 30), density=0.15, rng=draw, format="csr", dtype=np.float32)
     back = sp.csr_array(there.T)
@@ -41,7 +41,7 @@ def walks(width, grouped):
     ]
     leader, share = np.unique(group, return_index=True)[1], (1 / sizes).astype(np.float32)
     for first in range(0, width, 32):
-        add_walks(*matrices, group, leader, share, steps, factors, dense, first, out)
+        sum_sparse_products(*matrices, group, leader, share, steps, factors, dense, first, out)
     means = np.stack([dense[group == row].mean(0) for row in range(30)])
     once = there @ means
     terms = np.stack([once, back @ once, there @ once])
@@ -50,8 +50,8 @@ def walks(width, grouped):
 
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("width", [4, 32, 40])
-def test_walks_add_up(width, grouped):
-    found, expected = walks(width, grouped)
+def test_products_are_summed(width, grouped):
+    found, expected = products(width, grouped)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
@@ -83,7 +83,7 @@ def test_it_is_the_product(width, kind):
 
 def jit_cases():
     results = {str(width): product(width, np.int32)[0] for width in WIDTHS}
-    results |= {f"walks {grouped}": walks(40, grouped)[0] for grouped in (False, True)}
+    results |= {f"products {grouped}": products(40, grouped)[0] for grouped in (False, True)}
     return results | {"layer": layer(40)[0]}
 
 

@@ -15,7 +15,7 @@ from herofilter.nn.inference.mixer_kernel import CHUNK, MixerEnd, mix_nodes
 from herofilter.nn.mixer import FeatureMLP, MixerBlock, PatchMLP
 from herofilter.nn.patch_batch import Part
 from herofilter.parallel.blas import one_blas_thread
-from herofilter.parallel.threads import each, free_threads
+from herofilter.parallel.threads import free_threads, parallel_map
 
 # parts of the nodes per thread: a thread that is held up leaves the rest to the others
 _PARTS = 4
@@ -81,7 +81,9 @@ class FoldedEnd:
         size = -(-count // (_PARTS * threads * CHUNK)) * CHUNK if threads > 1 else count
         cuts = [*range(0, count, max(size, 1)), count]
         with one_blas_thread():
-            each(lambda cut: mix_nodes(self.end, *cut, out, *given), itertools.pairwise(cuts))
+            parallel_map(
+                lambda cut: mix_nodes(self.end, *cut, out, *given), itertools.pairwise(cuts)
+            )
         return logits
 
 

@@ -1,4 +1,4 @@
-"""What batches without a way back have in common, computed once for all nodes."""
+"""What batches without gradients have in common, computed once for all nodes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from herofilter.data import DiskFeatures
-from herofilter.parallel.threads import each
+from herofilter.parallel.threads import parallel_map
 
 _SHARED_BYTES = 2**30
 # rows of features that are made hidden vectors at once
@@ -16,7 +16,7 @@ _ROWS = 2**14
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """What batches without a way back have in common.
+    """What batches without gradients have in common.
 
     Shapes:
         - hidden: ``[n, h]``, the vectors of all nodes
@@ -57,5 +57,5 @@ def fill_table(work: Callable[[Tensor], Tensor], count: int, channels: int) -> T
     def fill(nodes: Tensor) -> None:
         table[nodes[0] : nodes[-1] + 1] = work(nodes)
 
-    each(fill, torch.split(torch.arange(count), _ROWS))
+    parallel_map(fill, torch.split(torch.arange(count), _ROWS))
     return table

@@ -16,10 +16,11 @@ reverse times :math:`d_u / d_w`.
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from herofilter.jit import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def certify(
     graph: Any,
     work: Any,

@@ -10,8 +10,8 @@ counts as its score, so every score is a lower bound that rises to the exact one
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from herofilter.jit import compiled
 from herofilter.patchers.ppr.certificate import certify
 from herofilter.patchers.ppr.prefetch import prefetch
 from herofilter.patchers.ppr.push_graph import PushGraph
@@ -67,7 +67,7 @@ def workspace(graph: PushGraph, eps: float) -> PushSpace:
     return PushSpace(work, queue, touched, pushed)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def spread(
     graph: Any,
     space: Any,
@@ -143,7 +143,7 @@ def spread(
     return count, senders, edges
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def lower_bars(graph: Any, space: Any, count: int, eps: float, finer: float) -> int:
     """Go from the limit ``eps`` to ``finer``; enqueue what must be pushed, and count it."""
     work, waiting = space.work, 0
@@ -158,7 +158,7 @@ def lower_bars(graph: Any, space: Any, count: int, eps: float, finer: float) -> 
     return waiting
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def push_row(graph: Any, space: Any, rule: Any, v: Any, index: Any, score: Any) -> Any:
     """Fill one row; return the edges it took and whether it is certified."""
     c, eps, work = rule.c, rule.eps, space.work
@@ -210,7 +210,7 @@ def push_row(graph: Any, space: Any, rule: Any, v: Any, index: Any, score: Any) 
     return edges, sure
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def push_rows(
     graph: Any, space: Any, rule: Any, sources: Any, index: Any, score: Any, certified: Any
 ) -> int:

@@ -9,8 +9,8 @@ masses are added in the same order.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from herofilter.jit import compiled
 from herofilter.patchers.ppr.prefetch import prefetch
 from herofilter.patchers.ppr.push import PushRule
 from herofilter.patchers.ppr.push_graph import PushGraph
@@ -116,7 +116,7 @@ class TablePush:
             self.bits, self.misses = self.bits + 1, 0
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def spread_in_table(graph: Any, ends: Any, table: Any, c: float, eps: float, v: int) -> Any:
     """Push from ``v`` until nothing must be; return how many nodes were touched, and edges.
 
@@ -188,7 +188,7 @@ def spread_in_table(graph: Any, ends: Any, table: Any, c: float, eps: float, v: 
     return int(count), edges, True
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def rank_in_table(
     graph: Any, table: Any, count: int, rule: Any, v: Any, index: Any, score: Any
 ) -> None:
@@ -208,7 +208,7 @@ def rank_in_table(
                 least = np.float64(score[size - 1]) ** 2 * _SPARE
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def push_rows_in_table(
     graph: Any, ends: Any, table: Any, rule: Any, sources: Any, index: Any, score: Any
 ) -> Any:

@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from herofilter.jit import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def insert(node: int, value: float, first: int, stop: int, ids: Any, index: Any, score: Any) -> int:
     """Put ``node`` into the ranking ``index[first:stop]``, lower ids first; return the new stop."""
     if stop < index.shape[0]:
@@ -30,7 +31,7 @@ def insert(node: int, value: float, first: int, stop: int, ids: Any, index: Any,
     return stop
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def offer(
     source: Any,
     u: Any,
@@ -54,7 +55,7 @@ def offer(
     return stop
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def rank(
     source: Any,
     nodes: Any,

@@ -91,7 +91,7 @@ def test_only_32_bits_on_a_processor_are_folded(kind: torch.dtype | str) -> None
 @pytest.mark.parametrize("summary", [False, True])
 @pytest.mark.parametrize("num_layers", [1, 2])
 @pytest.mark.parametrize("labels", [False, True])
-def test_a_model_predicts_the_same_with_and_without_a_way_back(
+def test_a_model_predicts_the_same_with_and_without_gradients(
     summary: bool, num_layers: int, labels: bool
 ) -> None:
     data = csbm(num_nodes=60, num_classes=3, num_features=8)

@@ -50,28 +50,6 @@ def multiply_add(builder: Any, left: Any, right: Any, total: Any) -> Any:
     return builder.fadd(builder.fmul(left, right, flags=_FUSED), total, flags=_FUSED)
 
 
-def positive(builder: Any, vector: Any) -> Any:
-    """Return the numbers above zero, and zero for the others."""
-    return builder.select(builder.fcmp_ordered(">", vector, ZERO), vector, ZERO)
-
-
-def total_of(builder: Any, vector: Any) -> Any:
-    """Return the sum of the eight numbers."""
-    kind = ir.FunctionType(NUMBER, [NUMBER, VECTOR])
-    function = _function(builder, f"llvm.vector.reduce.fadd.v{LANES}f32", kind)
-    return builder.call(function, [ir.Constant(NUMBER, 0.0), vector], fastmath=("reassoc",))
-
-
-def root(builder: Any, number: Any) -> Any:
-    """Return the square root of a number."""
-    function = _function(builder, "llvm.sqrt.f32", ir.FunctionType(NUMBER, [NUMBER]))
-    return builder.call(function, [number])
-
-
-def _function(builder: Any, name: str, kind: Any) -> Any:
-    return builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-
-
 def add_up(
     builder: Any, first: Any, stop: Any, totals: Sequence[Any], step: Callable[[Any, Any], Any]
 ) -> list[Any]:
