@@ -157,13 +157,13 @@ def by_fit_graph(data: Data, out: Path) -> Kept:
             "said": found.said,
             "history": found.saved.history,
             "weights": found.saved.state,
-            "contenders": {
+            "candidates": {
                 name: (entry.config.to_dict(), entry.temperature, entry.val, entry.trials)
-                for name, entry in found.contenders.items()
+                for name, entry in found.candidates.items()
             },
         },
         found.saved.predict_proba(found.saved.training_graph().data).argmax(1),
-        found.contenders[found.saved.model].test["accuracy"],
+        found.candidates[found.saved.model].test["accuracy"],
     )
 
 
@@ -198,7 +198,7 @@ def by_table(data: Data, out: Path) -> Kept:
     cell = summary["graphs"]["karate"]["rows"]["gcn"]
     config = Config().replace(**small).replace(**cell["settings"])
     train_splits(data, "gcn", config, [0], out=out / "again")
-    rows = ResultFile(out / "trainings.jsonl").rows
+    rows = ResultFile(out / "trainings.jsonl").records
     searched = [row for key, row in rows.items() if key.stage == "search"]
     return Kept(
         {
@@ -307,7 +307,7 @@ def assert_of_validation(temperature: float, logits: Tensor, data: Data) -> None
 def test_fit_graph_takes_its_temperatures_from_validation() -> None:
     data = doubtful_validation()
     chosen = select_split(data, 0)
-    for name, entry in fit_graph(table_graph(data), 600.0, SETTINGS, trials=1).contenders.items():
+    for name, entry in fit_graph(table_graph(data), 600.0, SETTINGS, trials=1).candidates.items():
         logits = predict_logits(entry.network, prepare(chosen, entry.config, name))
         assert_of_validation(entry.temperature, logits, chosen)
 
@@ -322,6 +322,6 @@ def test_the_estimator_takes_its_temperature_from_validation(model: str) -> None
 
 def test_fit_graph_keeps_what_validation_prefers() -> None:
     found = fitted(graph())
-    accuracy = {name: entry.val["accuracy"] for name, entry in found.contenders.items()}
+    accuracy = {name: entry.val["accuracy"] for name, entry in found.candidates.items()}
     assert len(set(accuracy.values())) > 1
     assert accuracy[found.saved.model] == max(accuracy.values())

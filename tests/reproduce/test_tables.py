@@ -63,7 +63,7 @@ def test_validation_alone_chooses_the_settings(tmp_path: Path) -> None:
     # even if a file should hold them, test accuracies have no say
     for val, test in ((0.5, 0.9), (0.8, 0.1), (0.6, 1.0)):
         for _, key, settings in cell.due():
-            cell.file.add(key, settings, {"val_accuracy": val, "test_accuracy": test})
+            cell.file.keep(key, settings, {"val_accuracy": val, "test_accuracy": test})
     tried = [settings for settings, _ in cell.searched()]
     assert [score for _, score in cell.searched()] == [0.5, 0.8, 0.6]
     assert cell.chosen() == (tried[1], 0.8)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from herofilter.callbacks import Event
 from herofilter.config import Config
 from herofilter.data import csbm
 from herofilter.errors import GraphError, RunError
@@ -350,9 +351,9 @@ def test_ctrl_c_keeps_the_best_so_far() -> None:
     data, states = one_split(), []
     model = hero(data)
 
-    def stop(epoch: Epoch) -> None:
+    def stop(event: Event) -> None:
         states.append(copies(model))
-        if epoch.epoch == 3:
+        if event.done == 4:
             raise KeyboardInterrupt
 
     result = train(model, data, TrainConfig(epochs=50), stop)

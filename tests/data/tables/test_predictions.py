@@ -8,8 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from herofilter.callbacks import Event
 from herofilter.data.tables.predictions import predictions_table, write_predictions
 from herofilter.errors import GraphError
+from tests.events import steps
 
 PLAIN = pyarrow.csv.WriteOptions(quoting_style="none", quoting_header="none")
 SHARES = torch.rand(90, 3, dtype=torch.float64)
@@ -62,17 +64,15 @@ def test_parquet_is_the_same_file_in_one_part_and_the_same_table_in_several(
 
 
 def test_one_part_is_asked_for_at_a_time_and_reported(tmp_path: Path) -> None:
-    news: list[tuple[int, int]] = []
+    events: list[Event] = []
 
     def parts() -> Iterator[Tensor]:
         for number, part in enumerate(SHARES.split(40)):
-            assert len(news) == number
+            assert len(events) == number
             yield part
 
-    write_predictions(
-        tmp_path / "p.csv", texts(), ["a", "b", "c"], parts(), lambda *now: news.append(now)
-    )
-    assert news == [(40, 90), (80, 90), (90, 90)]
+    write_predictions(tmp_path / "p.csv", texts(), ["a", "b", "c"], parts(), events.append)
+    assert steps(events) == [(40, 90), (80, 90), (90, 90)]
 
 
 @pytest.mark.parametrize("name", ["p.csv", "p.parquet"])
