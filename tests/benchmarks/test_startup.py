@@ -87,6 +87,7 @@ def test_the_command_writes_a_table(
     assert "herofilter explain" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_model_is_saved_that_can_be_used(tmp_path: Path) -> None:
     startup.save_model(tmp_path)
     for name in ("herofilter predict", "herofilter explain"):
