@@ -15,7 +15,8 @@ from herofilter.nn import find_model
 found = {}
 for name in sys.argv[1:]:
     assert find_model(name).name == name
-    found[name] = [key.rpartition(".")[2] for key in sys.modules if key.startswith("herofilter.bas")]
+    loaded = [key for key in sys.modules if key.startswith("herofilter.baselines.")]
+    found[name] = [key.rpartition(".")[2] for key in loaded]
 print(json.dumps(found))
 """
 
