@@ -1,4 +1,4 @@
-"""Patches: the nodes chosen for each node, with their scores; what a patcher gives a mixer."""
+"""Patches: the nodes chosen for each node and their scores, the input of a mixer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ class Patches:
         slots: named column ranges that cover all columns in order; by default ``ego`` for
             column 0 when it is the node itself in every row, and ``patch`` for the others.
         num_nodes: number of nodes of the graph; by default the number of rows.
-        certified: which rows are beyond doubt, bool [m]; None where nobody asked.
+        certified: which rows are certified as the top p within the patcher's margin, bool [m];
+            None where no certificate was asked for.
 
     Example:
         >>> patches = Patches(torch.tensor([[0, 1], [1, 0], [2, -1]]), torch.eye(3, 2))
@@ -138,7 +139,7 @@ class Patches:
         except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
             raise DamagedFileError(
                 f"{path} must be a file written by Patches.save, but it can't be read as one "
-                f"({type(error).__name__}); make the patches anew"
+                f"({type(error).__name__}); make the patches again"
             ) from error
 
     def homophily(self, y: Tensor) -> float:
@@ -263,7 +264,7 @@ class Patches:
             index=torch.cat(indices, 1),
             score=torch.cat(scores, 1),
             slots=tuple(slots),
-            # of relations that can't be in doubt nobody asks
+            # relations that are exact have no certificate
             certified=torch.stack(asked).all(0) if asked else None,
         )
 

@@ -106,12 +106,12 @@ def test_missing_and_damaged_files(tmp_path):
         f"{path} must be a file of patches, but there is none; write one with Patches.save"
     )
     some_patches().save(path)
-    whole = path.read_bytes()
-    flipped = bytearray(whole)
-    flipped[len(whole) // 3] ^= 255
-    for content in (b"", b"text", whole[: len(whole) // 2], bytes(flipped)):
+    intact = path.read_bytes()
+    flipped = bytearray(intact)
+    flipped[len(intact) // 3] ^= 255
+    for content in (b"", b"text", intact[: len(intact) // 2], bytes(flipped)):
         path.write_bytes(content)
-        with pytest.raises(DamagedFileError, match="make the patches anew") as error:
+        with pytest.raises(DamagedFileError, match="make the patches again") as error:
             Patches.load(path)
         assert "\n" not in str(error.value)
     np.savez(path, index=np.zeros((2, 2), dtype=np.int64))
