@@ -34,7 +34,7 @@ class SpectralPatcher(nn.Module):
     The choice is made for all nodes by :meth:`refresh`, in blocks of rows, and stays until the
     next refresh. The scores of the chosen entries are computed at every call and carry
     gradients, so that the filter's weights learn. Several filters share one patch, each with
-    its own slots. Scores are ranked with their sign; a score that is zero up to rounding is never
+    a separate slot. Scores are ranked with their sign; a score that is zero up to rounding is never
     chosen, so a row may end in padding.
 
     With directions kept, :math:`\mathbf{N} = \mathbf{D}_{out}^{-1/2} \mathbf{A}

@@ -1,7 +1,7 @@
 r"""Nodes two steps away along shared neighbours: the largest entries of rows of N·Nᵀ.
 
 With A[i, j] the edge i → j, row v of :math:`\mathbf{N}\mathbf{N}^\top` scores nodes that point to
-what v points to (co-reference). The transposed matrix in its place gives nodes that are pointed to
+what v points to (co-reference). The transposed matrix instead gives nodes that are pointed to
 by what points to v (co-citation). The product itself is never computed.
 """
 

@@ -190,8 +190,8 @@ def test_take_and_slot():
     mask = torch.zeros(30, dtype=torch.bool)
     mask[[1, 5]] = True
     assert patches.take(mask).nodes.tolist() == [1, 5]
-    nobody = patches.take(torch.tensor([], dtype=torch.long))
-    assert (nobody.num_rows, nobody.num_nodes, nobody.slots) == (0, 30, patches.slots)
+    empty = patches.take(torch.tensor([], dtype=torch.long))
+    assert (empty.num_rows, empty.num_nodes, empty.slots) == (0, 30, patches.slots)
     part = patches.slot("patch")
     assert torch.equal(part.index, patches.index[:, 1:])
     assert part.slots == (Slot("patch", 0, 5),)

@@ -130,7 +130,7 @@ def spread_in_table(graph: Any, ends: Any, table: Any, c: float, eps: float, v: 
     shift, look, fetch = np.uint64(32 - table.bits), np.uint64(_LOOK), np.uint64(_FETCH)
     most = keys.shape[0] * 3 // 4
     alike = weights.size > 0 and weights.strides[0] == 0
-    unit = np.float64(weights[0]) if alike else 0.0
+    shared_weight = np.float64(weights[0]) if alike else 0.0
     s = ((np.uint64(v) * _FACTOR) & _WORD) >> shift
     keys[s] = v
     state[s, 0] = 1.0
@@ -163,7 +163,7 @@ def spread_in_table(graph: Any, ends: Any, table: Any, c: float, eps: float, v: 
         limit = eps * degree[u]
         # rounded as in push, where the sum with the limit is what is kept
         flow = c * (total - (state[entry, 1] + limit - limit)) / degree[u]
-        gain = flow * unit
+        gain = flow * shared_weight
         state[entry, 1] = total
         for e in range(start, stop):
             w = indices[e]
