@@ -102,11 +102,11 @@ def _added(result: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
         new = {row["model"] for row in rows}
         older = [row for row in known.get("graphs", {}).get(graph, []) if row["model"] not in new]
         graphs[graph] = older + rows
-        run, name, attempt = result["runs"][graph], f"{graph}, added", 1
+        run, name, suffix = result["runs"][graph], f"{graph}, added", 1
         # a run with the same models replaces the earlier one
         while known.get("runs", {}).get(name, run)["models"] != run["models"]:
-            attempt += 1
-            name = f"{graph}, added {attempt}"
+            suffix += 1
+            name = f"{graph}, added {suffix}"
         runs[name] = run
     return {**result, "graphs": graphs, "runs": runs}
 

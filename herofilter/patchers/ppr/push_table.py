@@ -21,9 +21,9 @@ BITS = 13
 PATIENCE = 8
 _FACTOR, _WORD = np.uint64(2654435769), np.uint64(0xFFFFFFFF)
 _EMPTY = -1
-# how far from the queue's head a node's row is prefetched, and its edges are
+# how many positions before its push a node's row pointer and its edges are prefetched
 _LOOK, _FETCH = 8, 4
-# a table is cleared with one write if a row filled more than one part in so many of it
+# if a row filled more than 1 / _SHARE of a table, all entries are cleared, else those it used
 _SHARE = 8
 # squares of scores are compared with this factor, a margin larger than rounding errors
 _SPARE = 1 - 1e-6
