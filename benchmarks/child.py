@@ -1,4 +1,4 @@
-"""Work in a process of its own: its own peak of memory, its own limits, and no harm to the rest."""
+"""Run a function in a separate process, with limits, so that its peak memory is its alone."""
 
 import multiprocessing
 import os
@@ -18,7 +18,7 @@ _STATUS = Path("/proc/self/status")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a child process gave: a value, or why there is none."""
+    """The value that a child process returned, or why there is none."""
 
     value: Any = None
     why: str | None = None
@@ -31,7 +31,7 @@ def run_child(
     memory: int | None = None,
     threads: int | None = None,
 ) -> Outcome:
-    """Run ``work(*arguments)`` in a fresh process and return what it gave.
+    """Run ``work(*arguments)`` in a new process and return its outcome.
 
     Args:
         work: a function at the top of a module; what it returns is sent back.
@@ -63,7 +63,7 @@ def run_child(
 def peak_gib() -> float:
     """Return the largest resident memory that this process has had."""
     if _STATUS.is_file():
-        # Linux hands ru_maxrss on from a process to those that it starts; this is ours alone
+        # on Linux a process inherits ru_maxrss from its parent; this is of this process alone
         lines = dict(line.split(":", 1) for line in _STATUS.read_text().splitlines())
         return int(lines["VmHWM"].split()[0]) * 1024 / _GIB
     # others count in KiB, macOS in bytes

@@ -1,4 +1,4 @@
-"""The exact patches that approximate ones are held against, and a count of what they got right."""
+"""Exact patches, and the recall of approximate ones against them."""
 
 from dataclasses import dataclass
 
@@ -13,28 +13,28 @@ _BLOCK = 50
 
 @dataclass(frozen=True)
 class Truth:
-    """Exact scores of some sources, and where a patch of a given size ends.
+    """Exact scores of some sources, and the lowest score in an exact patch.
 
     Args:
         sources: nodes [m].
         scores: of every node for each source, float64 [m, n].
         bar: the lowest score of a member other than the source itself [m].
         size: members of the exact patch, the source included [m].
-        places: how many members have the lowest score; more nodes than these may have it [m].
+        tied: how many members have the lowest score; more nodes than these may have it [m].
     """
 
     sources: np.ndarray
     scores: np.ndarray
     bar: np.ndarray
     size: np.ndarray
-    places: np.ndarray
+    tied: np.ndarray
 
     def recall(self, row: int, chosen: np.ndarray) -> float:
         """Return the share of the exact patch of ``sources[row]`` that is in ``chosen``.
 
         The source counts if it comes first. A node whose exact score is that of the last member,
-        but for a relative error of 1e-12, counts as long as there are places for such: who of
-        several equals is taken is a matter of taste.
+        but for a relative error of 1e-12, counts up to the number of members with that score:
+        which of several tied nodes is taken doesn't matter.
         """
         source = self.sources[row]
         right = int(chosen.size > 0 and chosen[0] == source)
@@ -42,7 +42,7 @@ class Truth:
         scores = self.scores[row, others[others != source]]
         above = np.count_nonzero(scores > self.bar[row] * (1 + TIE))
         equal = np.count_nonzero(scores >= self.bar[row] * (1 - TIE)) - above
-        return float((right + above + min(equal, self.places[row])) / self.size[row])
+        return float((right + above + min(equal, self.tied[row])) / self.size[row])
 
 
 def exact_truth(
@@ -61,7 +61,7 @@ def exact_truth(
     scores = np.empty((sources.size, matrix.shape[0]))
     for start in range(0, sources.size, _BLOCK):
         block = sources[start : start + _BLOCK]
-        # [n, b]: in blocks, or three copies of all scores would be held at once
+        # [n, b], in blocks, or three copies of all scores would be held at once
         term = np.zeros((matrix.shape[0], block.size))
         term[block, np.arange(block.size)] = 1 - c
         total, rest = term.copy(), c
@@ -72,15 +72,15 @@ def exact_truth(
             rest *= c
         scores[start : start + _BLOCK] = total.T
     bar = np.full(sources.size, np.inf)
-    size, places = np.ones((2, sources.size), dtype=np.int64)
+    size, tied = np.ones((2, sources.size), dtype=np.int64)
     for row, source in enumerate(sources):
         others = np.delete(scores[row], source)
         size[row] = min(patch_size, 1 + int(np.count_nonzero(others)))
         if size[row] > 1:
             last = others.size - (size[row] - 1)
             bar[row] = np.partition(others, last)[last]
-            places[row] = size[row] - 1 - np.count_nonzero(others > bar[row] * (1 + TIE))
-    return Truth(sources, scores, bar, size, places)
+            tied[row] = size[row] - 1 - np.count_nonzero(others > bar[row] * (1 + TIE))
+    return Truth(sources, scores, bar, size, tied)
 
 
 def top_members(

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from benchmarks.child import run_child
 from benchmarks.inference_picture import inference_picture
-from benchmarks.inference_work import measure_inference, measure_turns, ratio, settings_of
+from benchmarks.inference_work import measure_inference, measure_interleaved, ratio, settings_of
 from herofilter import find_model, list_models
 from herofilter.files import write_json
 from herofilter.memory import free_memory
@@ -31,8 +31,8 @@ REPETITIONS = 5
 LIMIT = 600.0
 # of the free memory, what one model may have
 MEMORY_SHARE = 0.85
-# of each model on a small graph, where passes of milliseconds are compared
-TURNS = 20
+# rounds in which all models of a small graph, whose passes take milliseconds, are interleaved
+ROUNDS = 20
 
 
 def run_inference(
@@ -42,17 +42,17 @@ def run_inference(
     limit: float = LIMIT,
     keep: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
-    """Measure models on graphs, one after the other, each in a process of its own.
+    """Measure models on graphs, one after the other, each in a separate process.
 
-    On a small graph they then take turns in one process, and those times are kept: a pass of
-    milliseconds says little about another one that was measured minutes later.
+    On a small graph they are then interleaved in one process, and those times are kept: passes of
+    milliseconds can't be compared when they were measured minutes apart.
 
     Args:
         graphs: names that :func:`load_graph` knows.
         models: names of registered models.
         repetitions: passes over all nodes.
         limit: seconds that one model may take on one graph.
-        keep: called with all that is known whenever a model is finished.
+        keep: called with the results so far whenever a model is finished.
     """
     result: dict[str, Any] = {
         "weights": "untrained",
@@ -75,8 +75,8 @@ def run_inference(
             result["graphs"][graph] = _with_ratios(rows)
             if keep is not None:
                 keep(result)
-        if _take_turns(graph, rows, limit):
-            result["runs"][graph]["turns"] = TURNS
+        if _interleave(graph, rows, limit):
+            result["runs"][graph]["turns"] = ROUNDS
             result["graphs"][graph] = _with_ratios(rows)
             if keep is not None:
                 keep(result)
@@ -84,9 +84,9 @@ def run_inference(
 
 
 def write_result(result: dict[str, Any], add: bool = False) -> None:
-    """Write numbers and a picture; graphs that were measured earlier stay in both.
+    """Write measurements and a picture; graphs that were measured earlier stay in both.
 
-    With ``add`` the other models of a graph stay as well. Each ratio is that of its own run.
+    With ``add`` the other models of a graph stay as well. Each ratio is within one run.
     """
     known = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
     if add:
@@ -102,11 +102,11 @@ def _added(result: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
         new = {row["model"] for row in rows}
         older = [row for row in known.get("graphs", {}).get(graph, []) if row["model"] not in new]
         graphs[graph] = older + rows
-        run, name, number = result["runs"][graph], f"{graph}, added", 1
-        # the same models again take the place of their earlier run
+        run, name, suffix = result["runs"][graph], f"{graph}, added", 1
+        # a run with the same models replaces the earlier one
         while known.get("runs", {}).get(name, run)["models"] != run["models"]:
-            number += 1
-            name = f"{graph}, added {number}"
+            suffix += 1
+            name = f"{graph}, added {suffix}"
         runs[name] = run
     return {**result, "graphs": graphs, "runs": runs}
 
@@ -123,8 +123,8 @@ def inference_table(graph: str, rows: Sequence[dict[str, Any]]) -> Table:
             table.add_row(row["model"], *[""] * 4, row["why"])
             continue
         share = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
-        numbers = (f"{row['seconds']:.4g}", share, f"{row['precompute_seconds']:.3g}")
-        table.add_row(row["model"], *numbers, f"{row['peak_gib']:.2f}", "")
+        values = (f"{row['seconds']:.4g}", share, f"{row['precompute_seconds']:.3g}")
+        table.add_row(row["model"], *values, f"{row['peak_gib']:.2f}", "")
     return table
 
 
@@ -157,23 +157,23 @@ def _with_ratios(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "ratio": ratio(row["seconds"], fast)} for row in rows]
 
 
-def _take_turns(graph: str, rows: Sequence[dict[str, Any]], limit: float) -> bool:
-    """Replace the times of rows by those of turns; return whether that was done."""
+def _interleave(graph: str, rows: Sequence[dict[str, Any]], limit: float) -> bool:
+    """Replace the times of rows by interleaved ones; return whether that was done."""
     measured = [row for row in rows if row["why"] is None]
     if len(measured) < 2 or not is_small(measured[0]["nodes"]):
         return False
-    print(f"{graph}: by turns", file=sys.stderr, flush=True)
+    print(f"{graph}: interleaved", file=sys.stderr, flush=True)
     names = [row["model"] for row in measured]
     outcome = run_child(
-        measure_turns,
+        measure_interleaved,
         graph,
         names,
-        TURNS,
+        ROUNDS,
         limit=limit * len(names),
         memory=int(MEMORY_SHARE * free_memory()),
     )
     if outcome.why is not None:
-        print(f"{graph}: not by turns: {outcome.why}", file=sys.stderr, flush=True)
+        print(f"{graph}: not interleaved: {outcome.why}", file=sys.stderr, flush=True)
         return False
     for row in measured:
         row.update(outcome.value[row["model"]])
@@ -181,7 +181,7 @@ def _take_turns(graph: str, rows: Sequence[dict[str, Any]], limit: float) -> boo
 
 
 def _row(graph: str, model: str, repetitions: int, limit: float) -> dict[str, Any]:
-    # repetitions end in time to be counted
+    # repetitions end before the limit, so that they are counted
     outcome = run_child(
         measure_inference,
         graph,

@@ -1,4 +1,4 @@
-"""One model's inference over all nodes of one graph, measured in a process of its own."""
+"""One model's inference over all nodes of one graph, measured in a separate process."""
 
 import math
 import os
@@ -24,17 +24,17 @@ from herofilter.training import prepare, prepare_features
 from herofilter.training.loop import EVAL_BATCH
 from herofilter.training.prefetch import logit_chunks
 
-# what a graph is called here, and the dataset that it is
+# names of graphs in this benchmark, and their datasets
 DATASETS = {"squirrel": "squirrel", "chameleon": "chameleon", "arxiv": "arxiv-structure"}
 PATENTS = "patents"
 # seconds that the passes of a model take together at least
 LEAST = 1.0
-# seconds of a turn of one model at least, where several take turns
-TURN = 0.1
+# least seconds of one model per round, where several are interleaved
+ROUND_SECONDS = 0.1
 
 
 def load_graph(name: str) -> Data:
-    """Return a graph by its name here, or by that of a dataset.
+    """Return a graph by its name in this benchmark, or by that of a dataset.
 
     ``patents`` is a power-law graph of the size of snap-patents.
     """
@@ -46,30 +46,30 @@ def load_graph(name: str) -> Data:
 def settings_of(model: str) -> Config:
     """Return the settings that a model is measured with: 64 hidden channels, two layers.
 
-    Those of HeroFilter are its stem and one block, and it sees the graph without directions as
-    the others do: the settings of the tables of accuracy. It keeps its spectral patcher whatever
-    the size, so that a graph too large for it is refused and doesn't get the fast patcher under
-    another name.
+    HeroFilter's two layers are its stem and one block, and its graph has no directions, as in the
+    accuracy tables. It keeps the spectral patcher at any size: a graph that is too large for it is
+    refused, instead of being measured with the fast patcher.
     """
-    own = model.endswith("herofilter")
-    config = Config().replace(hidden_channels=64, num_layers=1 if own else 2, directed="symmetrise")
+    has_stem = model.endswith("herofilter")
+    config = Config().replace(
+        hidden_channels=64, num_layers=1 if has_stem else 2, directed="symmetrise"
+    )
     return config.replace(patcher="spectral") if model == "herofilter" else config
 
 
 def measure_inference(graph: str, model: str, repetitions: int, budget: float) -> dict[str, Any]:
-    """Return the seconds of inference and of what is computed once before it.
+    """Return the seconds of inference and of the precomputation before it.
 
-    Weights are untrained: they don't change the time. (Polynormer is put into its second stage, in
-    which training leaves it.) Every model may use all threads: what the
-    library gives to one of them on a small graph is measured with all of them, too, and the
-    faster way counts. What comes once is preparing the graph,
-    building the model (its patches are made then), and the surplus of the first pass over the
-    median of the later ones (hops and tokens are made then).
+    Weights are untrained, as they don't change the time; Polynormer is in its second stage, as
+    after training. Every model may use all threads: where the library uses one on a small graph,
+    all of them are measured, too, and the faster counts. The precomputation is preparing the graph,
+    building the model with its patches, and what the first pass takes beyond the median of the
+    later ones, as it computes hops and tokens.
     """
     data, config = load_graph(graph), settings_of(model)
     _warm_up(model, config)
     with tempfile.TemporaryDirectory() as empty:
-        # a spectrum that an earlier run has left would make the precomputation look cheap
+        # eigenvectors cached by an earlier run would make the precomputation look cheap
         os.environ["HEROFILTER_CACHE"] = empty
         started = time.perf_counter()
         network, prepared = _build(data, config, model)
@@ -77,7 +77,7 @@ def measure_inference(graph: str, model: str, repetitions: int, budget: float) -
     first = seconds_of(lambda: predict_logits(network, prepared))
     found = [
         (repeated(work, repetitions, budget / 2, least=LEAST), threads)
-        for threads, work in _ways(network, prepared)
+        for threads, work in _variants(network, prepared)
     ]
     times, threads = min(found, key=lambda pair: statistics.median(pair[0]))
     median = statistics.median(times)
@@ -94,27 +94,32 @@ def measure_inference(graph: str, model: str, repetitions: int, budget: float) -
     }
 
 
-def measure_turns(graph: str, models: Sequence[str], turns: int) -> dict[str, dict[str, Any]]:
-    """Return the seconds of inference of several models that take turns in one process.
+def measure_interleaved(
+    graph: str, models: Sequence[str], rounds: int
+) -> dict[str, dict[str, Any]]:
+    """Return the seconds of inference of several models, interleaved in one process.
 
-    What else the machine does in a minute then slows down all of them alike. A turn lasts a tenth
-    of a second, and three passes at least, of which the first one isn't counted: others have had
-    the caches before it. As in :func:`measure_inference`, the faster number of threads counts.
+    Noise of the machine then affects all of them alike. In each round a model runs for at least a
+    tenth of a second and three passes, of which the first isn't counted, since the model before it
+    has filled the caches. As in :func:`measure_inference`, the faster number of threads counts.
     """
     data = load_graph(graph)
-    ways = {
+    variants = {
         (model, threads): work
         for model in models
-        for threads, work in _ways(*_build(data, settings_of(model), model))
+        for threads, work in _variants(*_build(data, settings_of(model), model))
     }
-    times: dict[tuple[str, int], list[float]] = {way: [] for way in ways}
-    for _ in range(turns):
-        for way, work in ways.items():
-            times[way] += repeated(work, 3, least=TURN)[1:]
-    medians = {way: statistics.median(found) for way, found in times.items()}
+    times: dict[tuple[str, int], list[float]] = {variant: [] for variant in variants}
+    for _ in range(rounds):
+        for variant, work in variants.items():
+            times[variant] += repeated(work, 3, least=ROUND_SECONDS)[1:]
+    medians = {variant: statistics.median(found) for variant, found in times.items()}
     rows = {}
     for model in models:
-        best = min((way for way in ways if way[0] == model), key=lambda way: medians[way])
+        best = min(
+            (variant for variant in variants if variant[0] == model),
+            key=lambda variant: medians[variant],
+        )
         rows[model] = {
             "seconds": medians[best],
             "fastest": min(times[best]),
@@ -134,8 +139,8 @@ def _build(data: Data, config: Config, model: str) -> tuple[NodeClassifier, Data
     return network, prepared
 
 
-def _ways(network: NodeClassifier, data: Data) -> list[tuple[int, Callable[[], Tensor]]]:
-    """Return the ways to get all logits, each with the number of threads that it uses."""
+def _variants(network: NodeClassifier, data: Data) -> list[tuple[int, Callable[[], Tensor]]]:
+    """Return functions that compute all logits, each with the number of threads it uses."""
     most = torch.get_num_threads()
     alone = is_small(int(data.num_nodes or 0)) and not network.in_parallel
 
@@ -143,12 +148,12 @@ def _ways(network: NodeClassifier, data: Data) -> list[tuple[int, Callable[[], T
         prepared = prepare_features(data, network.feature_scaling, network.by_rows)
         return torch.cat(list(logit_chunks(network, prepared, None, EVAL_BATCH)))
 
-    ways = [(1 if alone else most, lambda: predict_logits(network, data))]
-    return [*ways, (most, with_all_threads)] if alone and most > 1 else ways
+    variants = [(1 if alone else most, lambda: predict_logits(network, data))]
+    return [*variants, (most, with_all_threads)] if alone and most > 1 else variants
 
 
 def _warm_up(model: str, config: Config) -> None:
-    """Load compiled code and start threads on a graph that doesn't matter."""
+    """Load compiled code and start threads by a pass over a tiny graph."""
     tiny = csbm(num_nodes=60, num_classes=3, num_features=8)
     try:
         prepared = prepare(tiny, config, model)

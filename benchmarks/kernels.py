@@ -1,4 +1,4 @@
-"""The compiled loops for passes without gradients, as ratios to torch in one run, on one thread.
+"""The compiled loops of inference, as ratios to torch in one run, on one thread.
 
 python -m benchmarks.kernels [--json] [--write]
 """
@@ -34,37 +34,37 @@ COLUMNS = (32, 64)
 # positions, channels and classes of a mixer
 MIXERS = ((11, 16, 5), (11, 64, 5), (11, 64, 40), (33, 64, 5), (11, 256, 5), (11, 512, 5))
 NODES = 600
-TURNS = 40
+ROUNDS = 40
 
 
-def run_kernels(graph: str = GRAPH, nodes: int = NODES, turns: int = TURNS) -> dict[str, Any]:
-    """Measure sparse products and ends of mixers, ours and torch's by turns.
+def run_kernels(graph: str = GRAPH, nodes: int = NODES, rounds: int = ROUNDS) -> dict[str, Any]:
+    """Measure sparse products and ends of mixers, ours and torch's alternately.
 
     Args:
         graph: the dataset whose normalised adjacency matrix is multiplied.
-        nodes: patches that pass through a mixer.
-        turns: calls of each way.
+        nodes: number of patches that pass through a mixer.
+        rounds: how often both are called.
     """
     with torch.no_grad(), one_thread():
-        rows = [_sparse(graph, columns, turns) for columns in COLUMNS]
-        rows += [_mixer(*mixer, nodes, turns) for mixer in MIXERS]
+        rows = [_sparse(graph, columns, rounds) for columns in COLUMNS]
+        rows += [_mixer(*mixer, nodes, rounds) for mixer in MIXERS]
     return {
         "command": "python -m benchmarks.kernels --write",
-        "turns": turns,
+        "turns": rounds,
         "rows": rows,
         "peak_gib": peak_gib(),
         "environment": environment(),
     }
 
 
-def _sparse(graph: str, columns: int, turns: int) -> dict[str, Any]:
-    matrix = RelationSummary(load_dataset(graph), FastPatcher()).forwards
+def _sparse(graph: str, columns: int, rounds: int) -> dict[str, Any]:
+    matrix = RelationSummary(load_dataset(graph), FastPatcher()).matrix
     dense = torch.randn(matrix.size(1), columns)
     name = f"{graph}, sparse product with {columns} columns"
-    return _compare(name, lambda: multiply_sparse(matrix, dense), lambda: matrix @ dense, turns)
+    return _compare(name, lambda: multiply_sparse(matrix, dense), lambda: matrix @ dense, rounds)
 
 
-def _mixer(positions: int, channels: int, classes: int, nodes: int, turns: int) -> dict[str, Any]:
+def _mixer(positions: int, channels: int, classes: int, nodes: int, rounds: int) -> dict[str, Any]:
     block = MixerBlock(positions, channels).eval()
     aggregate = Aggregation("weighted", [Slot("all", 0, positions)], channels)
     head = Head(channels, channels, classes).eval()
@@ -80,16 +80,21 @@ def _mixer(positions: int, channels: int, classes: int, nodes: int, turns: int) 
         return end(tokens)
 
     name = f"{nodes} patches of {positions}, {channels} channels, {classes} classes"
-    return _compare(name, folded, lambda: head(aggregate(block(tokens))), turns)
+    return _compare(name, folded, lambda: head(aggregate(block(tokens))), rounds)
 
 
 def _compare(
-    name: str, ours: Callable[[], Tensor], torchs: Callable[[], Tensor], turns: int
+    name: str, ours: Callable[[], Tensor], torch_form: Callable[[], Tensor], rounds: int
 ) -> dict[str, Any]:
-    torch.testing.assert_close(ours(), torchs(), rtol=1e-4, atol=1e-4)
-    times = [(seconds_of(ours), seconds_of(torchs)) for _ in range(turns)]
-    mine, other = (statistics.median(column) for column in zip(*times, strict=True))
-    return {"what": name, "seconds": mine, "torch_seconds": other, "ratio": other / mine}
+    torch.testing.assert_close(ours(), torch_form(), rtol=1e-4, atol=1e-4)
+    times = [(seconds_of(ours), seconds_of(torch_form)) for _ in range(rounds)]
+    seconds, torch_seconds = (statistics.median(column) for column in zip(*times, strict=True))
+    return {
+        "what": name,
+        "seconds": seconds,
+        "torch_seconds": torch_seconds,
+        "ratio": torch_seconds / seconds,
+    }
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -107,8 +112,8 @@ def main(arguments: list[str] | None = None) -> None:
     for title in ("what", "ours", "torch", "times as fast"):
         table.add_column(title, justify="left" if title == "what" else "right")
     for row in result["rows"]:
-        numbers = (f"{1000 * row[key]:.2f}" for key in ("seconds", "torch_seconds"))
-        table.add_row(row["what"], *numbers, f"{row['ratio']:.2f}")
+        values = (f"{1000 * row[key]:.2f}" for key in ("seconds", "torch_seconds"))
+        table.add_row(row["what"], *values, f"{row['ratio']:.2f}")
     Console().print(table)
 
 

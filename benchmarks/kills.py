@@ -25,8 +25,8 @@ RESULT = Path("results/kills.json")
 GRAPH = "arxiv-year-structure"
 SETTINGS = ("--preset", "tuned", "--set", "epochs=3", "--workers", "1")
 KILLS = 10
-# seconds between a start and a kill, drawn evenly: in the first half of the kills, when patches are
-# made, and in the second
+# seconds between a start and a kill, uniform: for the first half of the kills, while patches are
+# made, and for the second
 EARLY, LATE = (4.0, 12.0), (5.0, 45.0)
 
 
@@ -40,31 +40,31 @@ def run_kills(
 ) -> dict[str, Any]:
     """Train once undisturbed and once with kills; compare patches, weights and histories.
 
-    Each of the two has an empty cache, so that patches are made in it, too.
+    Each of the two starts with an empty cache, so that patches are made, too.
 
     Args:
         graph: a dataset's name or a path.
-        settings: further words of ``herofilter train``.
+        settings: further arguments of ``herofilter train``.
         kills: how often the second training is killed, unless it ends before.
         early: shortest and longest time until one of the first half of the kills.
         late: the same for the other half.
         seed: of those times.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        whole, killed = Path(scratch, "whole"), Path(scratch, "killed")
+        complete, killed = Path(scratch, "complete"), Path(scratch, "killed")
         started = time.perf_counter()
-        _finish(graph, settings, whole)
+        _finish(graph, settings, complete)
         seconds = time.perf_counter() - started
-        draw, stages = random.Random(seed), []
-        for number in range(kills):
-            gaps = early if number < kills // 2 else late
-            stage = _kill(graph, settings, killed, draw.uniform(*gaps))
+        generator, stages = random.Random(seed), []
+        for kill in range(kills):
+            gaps = early if kill < kills // 2 else late
+            stage = _kill(graph, settings, killed, generator.uniform(*gaps))
             if stage is None:
                 break
             stages.append(stage)
             print(f"killed for the {len(stages)}. time, while {stage}", file=sys.stderr, flush=True)
         _finish(graph, settings, killed)
-        found, expected = fingerprint(killed), fingerprint(whole)
+        found, expected = fingerprint(killed), fingerprint(complete)
     return {
         "command": f"python -m benchmarks.kills --graph {graph} --kills {kills}",
         "trained_by": " ".join(["herofilter", "train", graph, *settings]),
@@ -79,12 +79,12 @@ def run_kills(
 
 
 def fingerprint(folder: Path) -> dict[str, Any]:
-    """Return hashes of all that a job has left, but for times."""
+    """Return hashes of all that a training wrote, without times."""
     metrics = json.loads((folder / "run" / "metrics.json").read_text(encoding="utf-8"))
     for entry in (metrics, *metrics["splits"].values()):
         entry.pop("seconds")
     weights, _ = load_tensors(folder / "run" / "weights.safetensors")
-    # the cache keeps the graph, too, in a file whose order of names is left to chance
+    # only patches: the cached graph is a file whose order of names isn't deterministic
     stores = [path.parent for path in (folder / "cache").rglob("store.json")]
     patches = sorted(path for store in stores for path in store.iterdir())
     return {
@@ -135,7 +135,7 @@ def _finish(graph: str, settings: Sequence[str], folder: Path) -> None:
 
 
 def _kill(graph: str, settings: Sequence[str], folder: Path, after: float) -> str | None:
-    """Kill a job after some seconds and say what it did then; None if it has ended before."""
+    """Kill a training after some seconds; return its stage then, None if it has ended before."""
     process = _start(graph, settings, folder)
     try:
         process.wait(after)
@@ -156,10 +156,10 @@ def _stage(folder: Path) -> str:
     return "training" if done else "patching"
 
 
-def _hash(*pieces: bytes) -> str:
+def _hash(*chunks: bytes) -> str:
     digest = hashlib.sha256()
-    for piece in pieces:
-        digest.update(piece)
+    for chunk in chunks:
+        digest.update(chunk)
     return digest.hexdigest()
 
 

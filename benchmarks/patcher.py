@@ -18,9 +18,9 @@ from rich.table import Table
 from benchmarks.child import Outcome, run_child
 from benchmarks.patcher_work import (
     Task,
+    measure_all_nodes,
     measure_ours,
     measure_peer,
-    measure_whole,
     without_loops,
 )
 from benchmarks.peers import PACKAGES, PEERS, missing_peers
@@ -52,18 +52,18 @@ def run_patcher(
         task = Task(graph, patch_size, c, num_sources, seed, True, Path(folder))
         bare = without_loops(task, FEW_SOURCES)
         ours = {
-            each.loops: _must(run_child(measure_ours, each, threads=1)) for each in (task, bare)
+            each.loops: _value_of(run_child(measure_ours, each, threads=1)) for each in (task, bare)
         }
         absent = missing_peers()
         rows = []
         for kind in PEERS:
             if kind.package in absent:
                 continue
-            own = ours[kind.loops]
-            arguments = (task if kind.loops else bare, kind.name, own["recalls"], budget)
+            reference = ours[kind.loops]
+            arguments = (task if kind.loops else bare, kind.name, reference["recalls"], budget)
             outcome = run_child(measure_peer, *arguments, limit=10 * budget, threads=1)
-            rows.append(_row(kind.name, kind.package, outcome, own["seconds_per_source"]))
-        whole = _must(run_child(measure_whole, task, THREADS, threads=THREADS))
+            rows.append(_row(kind.name, kind.package, outcome, reference["seconds_per_source"]))
+        all_nodes = _value_of(run_child(measure_all_nodes, task, THREADS, threads=THREADS))
     return {
         "command": _command(graph, num_sources, patch_size, seed),
         "graph": graph,
@@ -77,7 +77,7 @@ def run_patcher(
         "ns_per_edge": ours[True]["ns_per_edge"],
         "edges_per_source": ours[True]["edges_per_source"],
         **{f"speedup_{package}": _speedup(package, rows) for package in PACKAGES},
-        **whole,
+        **all_nodes,
         "threads_all_nodes": THREADS,
         "ours": [_summary(loops, entry) for loops, entry in ours.items()],
         "peers": rows,
@@ -102,11 +102,11 @@ def patcher_table(result: dict[str, Any]) -> Table:
     titles = ("", "tolerance", "recall", "ms per source", "ms of ranking", "sources", "slower by")
     for title in titles:
         table.add_column(title, justify="left" if not title else "right")
-    for own in result["ours"]:
-        name = f"herofilter, {'' if own['loops'] else 'no '}self-loops"
-        cells = (f"{own['tolerance']:.1e}", f"{own['recall']:.4f}")
-        milliseconds = f"{1e3 * own['seconds_per_source']:.3f}"
-        table.add_row(name, *cells, milliseconds, "with it", str(own["sources"]), "1")
+    for row in result["ours"]:
+        name = f"herofilter, {'' if row['loops'] else 'no '}self-loops"
+        cells = (f"{row['tolerance']:.1e}", f"{row['recall']:.4f}")
+        milliseconds = f"{1e3 * row['seconds_per_source']:.3f}"
+        table.add_row(name, *cells, milliseconds, "with it", str(row["sources"]), "1")
     for row in result["peers"]:
         table.add_row(row["name"], *_cells(row))
     for package in result["missing"]:
@@ -146,14 +146,14 @@ def _row(name: str, package: str, outcome: Outcome, ours: float) -> dict[str, An
     if outcome.why is not None:
         return {"name": name, "package": package, "why": outcome.why, "speedup": None}
     row: dict[str, Any] = outcome.value
-    # the time of a few sources on a tiny graph may be too short to be told from nothing
+    # the time of a few sources on a tiny graph may be too short to be measured
     speedup = row["seconds_per_source"] / ours if row["reached"] and ours > 0 else None
     why = None if row["reached"] else "never as good"
     return {**row, "speedup": speedup, "why": why}
 
 
 def _speedup(package: str, rows: list[dict[str, Any]]) -> float | None:
-    """Return by how much we are faster than the best way to use a package."""
+    """Return our speed-up over the fastest form of a package."""
     reached = [row["speedup"] for row in rows if row["package"] == package]
     return min((entry for entry in reached if entry is not None), default=None)
 
@@ -182,7 +182,7 @@ def _summary(loops: bool, entry: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _must(outcome: Outcome) -> dict[str, Any]:
+def _value_of(outcome: Outcome) -> dict[str, Any]:
     if outcome.why is not None:
         sys.exit(f"the patcher couldn't be measured: {outcome.why}")
     value: dict[str, Any] = outcome.value

@@ -1,4 +1,4 @@
-"""What the benchmark of the patcher measures, each in a process of its own."""
+"""The measurements of the patcher benchmark, each run in a separate process."""
 
 import statistics
 import sys
@@ -21,23 +21,23 @@ from herofilter import FastPatcher, load_dataset
 from herofilter.patchers.relations import Found
 from herofilter.spectral.adjacency import adjacency_matrix
 
-# what a row may take until it is certified, in edges
+# edges that may be read until a row is certified
 REFINE = 10_000
 _TIMED_ROWS = 20_000
 
 
 @dataclass(frozen=True)
 class Task:
-    """What all processes of one run agree on.
+    """The settings that all processes of one run share.
 
     Args:
         graph: the name of a dataset.
         patch_size: p.
         c: how far the diffusion reaches.
         num_sources: how many nodes are compared.
-        seed: of their choice.
+        seed: of the random choice of sources.
         loops: whether every node has a self-loop.
-        folder: where the exact scores lie.
+        folder: where the exact scores are saved.
     """
 
     graph: str
@@ -59,22 +59,22 @@ class Task:
         )
 
     def matrix(self, data: Data) -> sp.csr_array:
-        """Return the adjacency that the patcher walks on."""
+        """Return the adjacency matrix that the patcher diffuses on."""
         return adjacency_matrix(data.edge_index, int(data.num_nodes or 0), self_loops=self.loops)
 
     def sources(self, num_nodes: int) -> np.ndarray:
-        """Return different random nodes; fewer are the first of more."""
-        draw = np.random.default_rng(self.seed).permutation(num_nodes)
-        return np.asarray(draw[: self.num_sources])
+        """Return different random nodes; fewer of them are a prefix of more."""
+        order = np.random.default_rng(self.seed).permutation(num_nodes)
+        return np.asarray(order[: self.num_sources])
 
     @property
     def truth_path(self) -> Path:
-        """Where the exact scores lie."""
+        """The file of the exact scores."""
         return self.folder / f"truth-{int(self.loops)}.npz"
 
 
 def measure_ours(task: Task) -> dict[str, Any]:
-    """Return the patcher's recall on every source and its time per source, and keep the truth."""
+    """Return the patcher's recall on every source and its time per source; save exact scores."""
     torch.set_num_threads(1)
     data, patcher = task.data(), task.patcher()
     n = int(data.num_nodes or 0)
@@ -88,7 +88,7 @@ def measure_ours(task: Task) -> dict[str, Any]:
     setup = time.perf_counter() - started
     patches = prepared(sources)
     ((_, width, relation),) = prepared.parts
-    # many different sources: a few, over and over, would stay in the cache
+    # many different sources: a few that repeat would stay in the cache
     many = replace(task, num_sources=_TIMED_ROWS).sources(n)
     runs = [_timed(partial(relation.top, many, width)) for _ in range(3)]
     seconds, found = min(runs, key=lambda run: run[0])
@@ -106,7 +106,7 @@ def measure_ours(task: Task) -> dict[str, Any]:
 
 
 def measure_peer(task: Task, name: str, recalls: list[float], budget: float) -> dict[str, Any]:
-    """Return the cheapest tolerance at which a peer's recall is ours, and its time there.
+    """Return the loosest tolerance at which a peer's recall is at least ours, and its time there.
 
     Tolerances are tried from the loosest on, each on as many sources as fit into ``budget``
     seconds; recall is then compared on the same sources.
@@ -129,8 +129,8 @@ def measure_peer(task: Task, name: str, recalls: list[float], budget: float) -> 
     return {"name": name, "package": kind.package, "loops": kind.loops, "reached": reached, **found}
 
 
-def measure_whole(task: Task, threads: int) -> dict[str, Any]:
-    """Patch the whole graph; return seconds, the peak of memory, and how many rows are full."""
+def measure_all_nodes(task: Task, threads: int) -> dict[str, Any]:
+    """Patch all nodes of the graph; return seconds, peak memory, and the share of full rows."""
     torch.set_num_threads(threads)
     data, patcher = task.data(), task.patcher()
     n = int(data.num_nodes or 0)

@@ -1,7 +1,8 @@
-"""Other libraries' personalised PageRank, each made to compute the vector that our scores are.
+"""Personalised PageRank of other libraries, set up to compute the same vectors as the patcher.
 
-With c the chance to walk on, all of them give row v of :math:`(1-c)(I - c D^{-1} A)^{-1}`. Each
-takes the undirected adjacency as a SciPy matrix; a test holds them against a dense solve.
+With c the probability that a random walk continues, all of them give row v of
+:math:`(1-c)(I - c D^{-1} A)^{-1}`. Each takes the undirected adjacency as a SciPy matrix; a test
+compares them with a dense solve.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,9 +21,9 @@ Vector = tuple[np.ndarray, np.ndarray]
 
 
 class Peer(Protocol):
-    """One library's way to compute personalised PageRank.
+    """Personalised PageRank by one library.
 
-    ``call`` is what is timed; ``read`` turns what it gave into nodes and values for each source.
+    ``call`` is what is timed; ``read`` converts its result into nodes and values for each source.
     """
 
     name: ClassVar[str]
@@ -66,7 +67,7 @@ class _Networkit:
         )
 
     def call(self, sources: np.ndarray, tolerance: float) -> list[list[tuple[int, float]]]:
-        # an object anew for each source: it doesn't forget what it found for the last one
+        # a new object for each source: it keeps the result of the last one
         return [self.push(self.graph, self.alpha, tolerance).run(int(v)) for v in sources]
 
     def read(self, raw: list[list[tuple[int, float]]], sources: np.ndarray) -> list[Vector]:
@@ -83,9 +84,9 @@ class NetworkitPlain(_Networkit):
 
 
 class NetworkitLoops(_Networkit):
-    r"""networkit on the patcher's own graph.
+    r"""networkit on the patcher's graph, with self-loops.
 
-    Its push forgets the mass that a self-loop returns, and a self-loop's weight counts twice in the
+    Its push drops the mass that a self-loop returns, and a self-loop's weight counts twice in the
     degree. A loop of weight (1 - c) / 2 at every node therefore makes the degree
     :math:`d_u - c`, and the result is exact once it is multiplied by :math:`d_u / (d_u - c)`, where
     :math:`d_u` counts one self-loop.
@@ -145,7 +146,7 @@ class PyG:
 
 
 class IGraph:
-    """igraph's whole vector by PRPACK, which has no tolerance to set."""
+    """igraph's full vector by PRPACK, which has no tolerance to set."""
 
     name: ClassVar[str] = "igraph"
     package: ClassVar[str] = "igraph"
@@ -167,16 +168,16 @@ class IGraph:
         return [rank(damping=self.c, reset_vertices=int(v)) for v in sources]
 
     def read(self, raw: Sequence[Sequence[float]], sources: np.ndarray) -> list[Vector]:
-        return [_whole(np.asarray(row)) for row in raw]
+        return [_nonzero(np.asarray(row)) for row in raw]
 
     def overhead(self) -> float:
         return 0.0
 
 
 class ScikitNetwork:
-    """scikit-network's whole vector by its default solver, the power iteration.
+    """scikit-network's full vector by its default solver, the power iteration.
 
-    Of the others, the D-iteration adds up without locks, so that its result hangs on the threads.
+    Its D-iteration adds up without locks, so that the result depends on the threads.
     """
 
     name: ClassVar[str] = "scikit-network"
@@ -198,7 +199,7 @@ class ScikitNetwork:
         return [model.fit_predict(self.matrix, weights={int(v): 1}) for v in sources]
 
     def read(self, raw: Sequence[np.ndarray], sources: np.ndarray) -> list[Vector]:
-        return [_whole(row.astype(np.float64)) for row in raw]
+        return [_nonzero(row.astype(np.float64)) for row in raw]
 
     def overhead(self) -> float:
         return 0.0
@@ -240,6 +241,6 @@ def _vector(pairs: Sequence[tuple[int, float]]) -> Vector:
     return np.array(nodes, dtype=np.int64), np.array(values)
 
 
-def _whole(values: np.ndarray) -> Vector:
+def _nonzero(values: np.ndarray) -> Vector:
     nodes = np.flatnonzero(values > 0)
     return nodes, values[nodes]

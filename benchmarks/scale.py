@@ -85,8 +85,8 @@ def run_scale(tasks: Sequence[Task], path: Path) -> tuple[list[Line], list[Line]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         for graph in dict.fromkeys(task.graph for task in tasks):
-            own = [task for task in tasks if task.graph == graph]
-            failures += _run_graph(own, path, folder)
+            of_graph = [task for task in tasks if task.graph == graph]
+            failures += _run_graph(of_graph, path, folder)
             for file in folder.iterdir():
                 file.unlink()
     wanted = {_key(head) for task in tasks for head in task.heads()}
@@ -160,10 +160,10 @@ def summarise(lines: list[Line]) -> dict[str, Any]:
     )
     compared = [nodes for nodes, count in widths_at.most_common(1) if count > 1]
     for stage in STAGES:
-        own = [line for line in lines if line["stage"] == stage]
-        widths = [line for line in own if line["patch_size"] == PATCH_SIZE]
+        of_stage = [line for line in lines if line["stage"] == stage]
+        widths = [line for line in of_stage if line["patch_size"] == PATCH_SIZE]
         by_size[stage] = sorted(widths, key=lambda line: int(line["nodes"]))
-        at = [line for line in own if line["nodes"] in compared]
+        at = [line for line in of_stage if line["nodes"] in compared]
         by_patch[stage] = sorted(at, key=lambda line: int(line["patch_size"]))
     return {
         "by_size": by_size,
@@ -184,8 +184,8 @@ def scale_table(result: dict[str, Any]) -> Table:
         table.add_column(title, justify="left" if title == "stage" else "right")
     for line in result["lines"]:
         sizes = (f"{line['nodes']:,}", f"{line['edges']:,}", str(line["patch_size"]))
-        numbers = (f"{line['seconds']:.4g}", f"{line['peak_gib']:.2f}")
-        table.add_row(*sizes, line["stage"], *numbers)
+        values = (f"{line['seconds']:.4g}", f"{line['peak_gib']:.2f}")
+        table.add_row(*sizes, line["stage"], *values)
     for line in result["failures"]:
         sizes = (f"{line['nodes']:,}", f"{line['edges']:,}", str(line["patch_size"]))
         table.add_row(*sizes, line["stage"], line["why"], "")
@@ -206,7 +206,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if options.fresh:
         options.lines.unlink(missing_ok=True)
-    sizes, widths = (_numbers(text) for text in (options.sizes, options.patch_sizes))
+    sizes, widths = (_integers(text) for text in (options.sizes, options.patch_sizes))
     lines, failures = run_scale(plan(sizes, widths, options.patents), options.lines)
     result = {
         "command": "python -m benchmarks.scale",
@@ -216,7 +216,7 @@ def main(arguments: list[str] | None = None) -> None:
         "environment": environment(),
     }
     if options.write:
-        # all that is known, whatever this call asked for
+        # all finished measurements, also those of earlier calls
         known = read_lines(options.lines)
         summary = summarise(known)
         kept = {**result, **summary, "lines": known}
@@ -231,7 +231,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _append(path: Path, line: Line) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    # a line that was cut off must not spoil this one
+    # a line that was cut off gets its newline first
     cut_off = path.is_file() and not path.read_bytes().endswith(b"\n") and path.stat().st_size
     with path.open("a", encoding="utf-8") as file:
         file.write(("\n" if cut_off else "") + json.dumps(line) + "\n")
@@ -241,8 +241,8 @@ def _key(line: Line) -> Key:
     return (line["nodes"], line["edges"], line["seed"], line["stage"], line["patch_size"])
 
 
-def _numbers(text: str) -> list[int]:
-    return [int(number) for number in text.split(",")]
+def _integers(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
 
 
 if __name__ == "__main__":

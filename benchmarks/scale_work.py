@@ -1,4 +1,4 @@
-"""The stages of the scalability figure, each measured in a process of its own."""
+"""The stages of the scalability figure, each measured in a separate process."""
 
 import statistics
 import time
@@ -57,16 +57,16 @@ class Graph:
         return f"{self.nodes}-{self.edges}-{self.seed}"
 
     def data_path(self, folder: Path) -> Path:
-        """Where the graph lies once it is made."""
+        """Return the file of the graph."""
         return folder / f"{self.stem}.npz"
 
     def patches_path(self, folder: Path, patch_size: int) -> Path:
-        """Where its patches lie once they are made."""
+        """Return the file of its patches."""
         return folder / f"{self.stem}-patches-{patch_size}.npz"
 
 
 def make_graph(graph: Graph, folder: Path) -> None:
-    """Draw a graph and write it, so that no measurement has to draw it."""
+    """Generate a graph and write it, so that no measurement has to generate it."""
     data = power_law_graph(graph.nodes, graph.edges, seed=graph.seed)
     with graph.data_path(folder).open("wb") as file:
         np.savez(file, **{name: data[name].numpy() for name in _ARRAYS})
@@ -97,7 +97,7 @@ def measure(graph: Graph, stage: str, patch_size: int, folder: Path) -> dict[str
 
 def _patcher(graph: Graph, patch_size: int, folder: Path) -> Measured:
     data, patcher = read_graph(graph, folder), FastPatcher(patch_size=patch_size)
-    # compiled code is loaded at the first call, and not what grows with the graph
+    # compiled code is loaded at the first call, whatever the size of the graph
     patcher(data, torch.arange(1))
     before = peak_gib()
     kept: list[Patches] = []

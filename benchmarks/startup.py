@@ -1,8 +1,8 @@
-"""What commands cost before and around their work, as a ratio to ``import torch``.
+"""CPU seconds of short commands, as a ratio to ``import torch``.
 
 python -m benchmarks.startup [--repeats 5] [--json] [--write]
 
-Every command is a process of its own, on a tiny graph. CPU seconds are those of the user and the
+Every command is a separate process, on a tiny graph. CPU seconds are those of the user and the
 system together, which other processes on the machine disturb little.
 """
 
@@ -30,7 +30,7 @@ _UNIT = 1 if sys.platform == "darwin" else 1024
 
 @dataclass(frozen=True)
 class Line:
-    """A command line to measure: its words after ``python``, its exit code, its bar if any."""
+    """A command line to measure: arguments of ``python``, exit code, and largest ratio if any."""
 
     words: tuple[str, ...]
     code: int = 0
@@ -60,7 +60,7 @@ def run_startup(repeats: int = REPEATS, lines: Mapping[str, Line] = LINES) -> di
     """Return the median cost of every command line and its ratio to ``import torch``.
 
     Each line runs once before it is measured, so that compiled functions are in their caches.
-    The lines take turns, so that a slow minute of the machine slows down all of them.
+    The lines are interleaved, so that noise of the machine affects all of them alike.
     """
     costs: dict[str, list[Cost]] = {name: [] for name in lines}
     with tempfile.TemporaryDirectory() as scratch:
@@ -87,9 +87,9 @@ def run_startup(repeats: int = REPEATS, lines: Mapping[str, Line] = LINES) -> di
 
 def save_model(folder: Path, num_nodes: int = 60) -> None:
     """Fit HeroFilter on a ring of nodes and save it as ``model`` in the folder."""
-    numbers = range(num_nodes)
-    nodes = [f"{node},{node % 7},{'ab'[node % 2]}" for node in numbers]
-    edges = [f"{node},{(node + step) % num_nodes}" for node in numbers for step in (1, 2)]
+    ids = range(num_nodes)
+    nodes = [f"{node},{node % 7},{'ab'[node % 2]}" for node in ids]
+    edges = [f"{node},{(node + step) % num_nodes}" for node in ids for step in (1, 2)]
     (folder / "nodes.csv").write_text("\n".join(["id,size,label", *nodes]))
     (folder / "edges.csv").write_text("\n".join(["source,target", *edges]))
     tables = ("--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "label")
@@ -98,7 +98,7 @@ def save_model(folder: Path, num_nodes: int = 60) -> None:
 
 
 def measure(words: tuple[str, ...], folder: Path, code: int = 0) -> Cost:
-    """Run Python in a folder and return what the process took, once its exit code is right."""
+    """Run Python in a folder and return the cost of the process; check its exit code."""
     environment = {**os.environ, "HEROFILTER_CACHE": str(folder / "cache")}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     with tempfile.TemporaryFile() as output:

@@ -25,9 +25,9 @@ EDGES_PER_NODE = 5
 
 
 def write_tables(folder: Path, num_nodes: int, num_edges: int, seed: int = 0) -> None:
-    """Write string ids, numbers, categories, lists and labels, each with missing values."""
+    """Write string ids, numeric columns, categories, lists and labels, each with missing values."""
     rng = np.random.default_rng(seed)
-    ids = pa.array([f"user-{number:09d}" for number in rng.permutation(num_nodes)])
+    ids = pa.array([f"user-{user:09d}" for user in rng.permutation(num_nodes)])
     counts = rng.integers(0, 5, num_nodes)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     tags = _words("tag", rng.zipf(1.5, starts[-1]) % 2000)
@@ -51,13 +51,13 @@ def measure(folder: Path) -> dict[str, Any]:
     """Read the tables and return seconds, the peak memory of this process, and sizes."""
     before = _peak_bytes()
     started = time.perf_counter()
-    own = read_graph(_edges(folder), folder / "nodes.parquet", "label")
+    graph = read_graph(_edges(folder), folder / "nodes.parquet", "label")
     seconds = time.perf_counter() - started
     return {
-        "nodes": own.data.num_nodes,
-        "edges": own.data.num_edges,
-        "features": own.encoder.num_features,
-        "classes": len(own.classes),
+        "nodes": graph.data.num_nodes,
+        "edges": graph.data.num_edges,
+        "features": graph.encoder.num_features,
+        "classes": len(graph.classes),
         "seconds": round(seconds, 2),
         "peak_bytes": _peak_bytes(),
         "peak_bytes_before": before,
@@ -68,7 +68,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables")
     parser.add_argument("--nodes", type=int, default=1_000_000)
     parser.add_argument("--edges", type=int, help="five per node, if not given")
-    parser.add_argument("--json", type=Path, help="write the numbers to this file, too")
+    parser.add_argument("--json", type=Path, help="write the measurements to this file, too")
     options = parser.parse_args(arguments)
     num_edges = EDGES_PER_NODE * options.nodes if options.edges is None else options.edges
     with tempfile.TemporaryDirectory() as scratch:
@@ -87,7 +87,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _in_child(work: Callable[..., Any], *arguments: Any) -> Any:
-    """Run in a fresh process, so that one's peak of memory isn't the other's."""
+    """Run in a new process, so that writing and reading have separate peaks of memory."""
     outcome = run_child(work, *arguments)
     if outcome.why is not None:
         sys.exit(f"{work.__name__}: {outcome.why}")
@@ -98,9 +98,9 @@ def _edges(folder: Path) -> Path:
     return folder / "edges.parquet"
 
 
-def _words(stem: str, numbers: np.ndarray) -> pa.Array:
-    words = pa.array([f"{stem} {number}" for number in range(int(numbers.max(initial=0)) + 1)])
-    return words.take(pa.array(numbers))
+def _words(stem: str, values: np.ndarray) -> pa.Array:
+    words = pa.array([f"{stem} {value}" for value in range(int(values.max(initial=0)) + 1)])
+    return words.take(pa.array(values))
 
 
 def _with_gaps(values: Any, rng: np.random.Generator, share: float = 0.1) -> pa.Array:

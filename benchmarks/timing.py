@@ -1,4 +1,4 @@
-"""Seconds: of one call, and the median of several."""
+"""Seconds of one call and of several."""
 
 import statistics
 import time
@@ -15,9 +15,9 @@ def seconds_of(work: Callable[[], object]) -> float:
 def repeated(
     work: Callable[[], object], most: int = 5, budget: float = 20.0, least: float = 0.0
 ) -> list[float]:
-    """Return the seconds of up to ``most`` calls; there is no other after ``budget`` seconds.
+    """Return the seconds of up to ``most`` calls, as many as fit into ``budget`` seconds.
 
-    Short calls go on until ``least`` seconds have passed: a few milliseconds measure little.
+    Short calls are repeated until ``least`` seconds have passed, for a stable median.
     """
     times = [seconds_of(work)]
     while sum(times) + statistics.median(times) <= budget:

@@ -1,6 +1,6 @@
-"""What did the filter learn? Its response over all frequencies, and what patches gain.
+"""Print the learned filter's response over all frequencies, and the homophily of patches.
 
-An eigenvalue near 1 is a smooth signal, alike on neighbours; one near -1 flips along edges.
+An eigenvalue near 1 is a smooth signal, equal on neighbours; one near -1 flips along edges.
 
     python examples/filter_response.py [heterophily]
 """

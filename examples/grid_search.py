@@ -14,7 +14,7 @@ from herofilter import HeroFilterClassifier, csbm
 def main(num_nodes: int = 300) -> None:
     data = csbm(num_nodes=num_nodes, num_classes=3, heterophily=0.8)
     labels = np.array(["red", "green", "blue"])[data.y]
-    # the graph is given once; what scikit-learn splits are the numbers of its nodes
+    # the graph is given once; scikit-learn splits the indices of its nodes
     nodes = np.arange(num_nodes)
     classifier = HeroFilterClassifier(graph=data, model="herofilter", patch_size=8, epochs=40)
 
@@ -24,7 +24,7 @@ def main(num_nodes: int = 300) -> None:
     grid = {"aggregation": ["weighted", "slot_concat"], "weight_decay": [5e-4, 5e-3]}
     search = GridSearchCV(classifier, grid, cv=2).fit(nodes[:-20], labels[:-20])
     print(f"best of {len(search.cv_results_['params'])}: {search.best_params_}")
-    print(f"test accuracy {search.score(nodes[-20:], labels[-20:]):.3f} on nodes kept apart")
+    print(f"test accuracy {search.score(nodes[-20:], labels[-20:]):.3f} on held-out nodes")
 
 
 if __name__ == "__main__":

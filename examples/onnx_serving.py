@@ -1,6 +1,6 @@
-"""Train here, serve elsewhere: an ONNX file, and a server without torch or the graph.
+"""Export a trained model to ONNX and serve it without torch or the graph.
 
-Needs the optional part: pip install "herofilter[onnx]"
+Needs the optional dependencies: pip install "herofilter[onnx]"
 
     python examples/onnx_serving.py [epochs]
 """

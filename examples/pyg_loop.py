@@ -1,4 +1,4 @@
-"""HeroFilter among PyTorch Geometric's own parts: transforms before it, batches of nodes in a loop.
+"""HeroFilter with PyTorch Geometric's transforms, trained on mini-batches of nodes.
 
 python examples/pyg_loop.py [epochs]
 """
@@ -16,12 +16,12 @@ from herofilter.patchers import AddPatches
 
 def main(epochs: int = 30) -> None:
     torch.manual_seed(0)
-    graph = csbm(num_nodes=500, num_classes=4, heterophily=0.3)  # or any Data of your own
+    graph = csbm(num_nodes=500, num_classes=4, heterophily=0.3)  # or your Data
     prepare = T.Compose(
         [
             T.ToUndirected(),
             T.RandomNodeSplit(num_val=0.2, num_test=0.2),
-            AddPatches(patch_size=8),  # last: patches name nodes by their final numbers
+            AddPatches(patch_size=8),  # last: patches hold the final node indices
         ]
     )
     data = prepare(graph)

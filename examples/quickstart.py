@@ -20,7 +20,7 @@ from herofilter import (
 
 
 def main(name: str = "csbm") -> None:
-    torch.manual_seed(0)  # of the first weights; training has a seed of its own
+    torch.manual_seed(0)  # for the initial weights; training has its seed in TrainConfig
     data = load_dataset(name, split=0)
     num_classes = int(data.y.max()) + 1
     print(f"{name}: {data.num_nodes} nodes, {data.num_edges} edges, {num_classes} classes")

@@ -1,4 +1,4 @@
-"""Every example runs as it stands, in a process of its own."""
+"""Every example runs as it is, in a separate process."""
 
 import os
 import re
@@ -30,7 +30,7 @@ EXAMPLES = {
         [
             f"test accuracy {NUMBER} ± {NUMBER} over 3 folds",
             "best of 4: {'aggregation': ",
-            f"test accuracy {NUMBER} on nodes kept apart",
+            f"test accuracy {NUMBER} on held-out nodes",
         ],
     ),
     "networkx_graph.py": (
@@ -51,7 +51,7 @@ EXAMPLES = {
             "agrees with torch: True",
         ],
     ),
-    "own_csv.py": (
+    "csv_tables.py": (
         ["4"],
         [
             "kept ",
@@ -60,14 +60,14 @@ EXAMPLES = {
             rf"user:0,(cooking|sailing),{NUMBER},{NUMBER}",
         ],
     ),
-    "own_graph.py": (
+    "numpy_graph.py": (
         ["150"],
         [
             f"mlp: test accuracy {NUMBER} ± {NUMBER} over 3 splits",
             f"herofilter: test accuracy {NUMBER} ± {NUMBER} over 3 splits",
         ],
     ),
-    "own_loop.py": (["21"], ["epoch 0: loss", "epoch 20: loss", f"test accuracy {NUMBER}"]),
+    "custom_loop.py": (["21"], ["epoch 0: loss", "epoch 20: loss", f"test accuracy {NUMBER}"]),
     "pyg_loop.py": (
         ["11"],
         [

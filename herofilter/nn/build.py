@@ -10,7 +10,7 @@ from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.herofilter import HeroFilter
 from herofilter.nn.registry import num_classes, num_embeddings, register_model
 from herofilter.patchers import FastPatcher, Patches, RelationSummary, SpectralPatcher
-from herofilter.patchers.fast import BACKWARDS, TWO_HOP
+from herofilter.patchers.fast import TRANSPOSED, TWO_HOP
 from herofilter.patchers.store_writer import STORED_FROM, stored_patches
 from herofilter.spectral import make_filter
 
@@ -144,7 +144,7 @@ def _filters(
         relations = settings.relations
         return (
             tuple("hop2" if name in TWO_HOP else "hop1" for name in relations),
-            ["in" if name in BACKWARDS else "out" for name in relations],
+            ["in" if name in TRANSPOSED else "out" for name in relations],
             relations,
         )
     # only polynomial filters have a start; of the others, two would be the same twice

@@ -1,4 +1,4 @@
-"""Nodes whose edges are the same: whatever walks to one of them walks to the others as well."""
+"""Structurally equivalent nodes: those with the same edges, whose summaries are therefore equal."""
 
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ class EquivalentNodes(NamedTuple):
     """Groups of nodes that have the same edges, with the same weights, to and from the same nodes.
 
     Shapes:
-        - group: ``[n]``, the number of each node's group; groups with more edges come first
+        - group: ``[n]``, the index of each node's group; groups with more edges come first
         - first: ``[g]``, the first node of each group
         - share: ``[g]``, one over the number of its nodes
     """
@@ -32,13 +32,13 @@ class EquivalentNodes(NamedTuple):
     share: Any
 
 
-def find_equivalent_nodes(ahead: Rows, back: Rows) -> EquivalentNodes:
+def find_equivalent_nodes(matrix: Rows, transposed: Rows) -> EquivalentNodes:
     """Return the groups of nodes whose rows are equal in both matrices.
 
-    Rows with equal hashes are compared number by number: none are put together by chance.
+    Rows with equal hashes are compared value by value, so a hash collision merges nothing.
 
     Args:
-        ahead, back: a square matrix and its transpose; columns in order within each row.
+        matrix, transposed: a square matrix and its transpose; columns in order within each row.
 
     Example:
         >>> star = sp.csr_array([[0, 1, 1], [1, 0, 0], [1, 0, 0]], dtype=np.float32)
@@ -46,49 +46,49 @@ def find_equivalent_nodes(ahead: Rows, back: Rows) -> EquivalentNodes:
         >>> find_equivalent_nodes(rows, rows).group.tolist()
         [0, 1, 1]
     """
-    count = len(ahead[0]) - 1
+    count = len(matrix[0]) - 1
     keys = np.zeros(count, dtype=np.uint64)
     with np.errstate(over="ignore"):
-        for crow, col, value in (ahead, back):
+        for crow, col, value in (matrix, transposed):
             _add_keys(crow, col, value.view(np.uint32), keys)
     leader = np.arange(count)
     # of equal keys the smallest node comes first
-    _follow(np.argsort(keys, kind="stable"), keys, ahead, back, leader)
+    _find_leaders(np.argsort(keys, kind="stable"), keys, matrix, transposed, leader)
     first = np.flatnonzero(leader == np.arange(count))
-    first = first[np.argsort(-np.diff(ahead[0])[first], kind="stable")]
-    number = np.empty(count, dtype=np.int64)
-    number[first] = np.arange(len(first))
-    group = number[leader]
+    first = first[np.argsort(-np.diff(matrix[0])[first], kind="stable")]
+    group_index = np.empty(count, dtype=np.int64)
+    group_index[first] = np.arange(len(first))
+    group = group_index[leader]
     size = np.bincount(group, minlength=len(first))
     return EquivalentNodes(group, first, (1 / np.maximum(size, 1)).astype(np.float32))
 
 
-def merge_equivalent_nodes(matrix: sp.csr_array, twins: EquivalentNodes) -> sp.csr_array:
+def merge_equivalent_nodes(matrix: sp.csr_array, nodes: EquivalentNodes) -> sp.csr_array:
     """Return the matrix with one row and one column per group.
 
-    What it makes of the means of groups are the values that the whole matrix makes of all nodes.
+    Its product with the mean rows of the groups has the values of the full matrix's product.
     """
-    merged = matrix[twins.first][:, twins.first]
-    merged.data /= twins.share[merged.indices]
+    merged = matrix[nodes.first][:, nodes.first]
+    merged.data /= nodes.share[merged.indices]
     return merged
 
 
 @compiled()
-def _mixed(number: Any) -> Any:
-    number += _STEP
-    number = (number ^ (number >> _SHIFTS[0])) * _FIRST
-    number = (number ^ (number >> _SHIFTS[1])) * _SECOND
-    return number ^ (number >> _SHIFTS[2])
+def _mix(value: Any) -> Any:
+    value += _STEP
+    value = (value ^ (value >> _SHIFTS[0])) * _FIRST
+    value = (value ^ (value >> _SHIFTS[1])) * _SECOND
+    return value ^ (value >> _SHIFTS[2])
 
 
 @compiled()
 def _add_keys(crow: Any, col: Any, bits: Any, keys: Any) -> None:
-    """Let the hash of each row's columns and values go into its key."""
+    """Mix a hash of each row's columns and values into the row's key."""
     for row in range(keys.size):
         total = np.uint64(0)
         for k in range(crow[row], crow[row + 1]):
-            total += _mixed(_mixed(np.uint64(col[k])) + np.uint64(bits[k]))
-        keys[row] = _mixed(keys[row] + total)
+            total += _mix(_mix(np.uint64(col[k])) + np.uint64(bits[k]))
+        keys[row] = _mix(keys[row] + total)
 
 
 @compiled()
@@ -105,13 +105,13 @@ def _are_equal(rows: Any, one: int, other: int) -> bool:
 
 
 @compiled()
-def _follow(order: Any, keys: Any, ahead: Any, back: Any, leader: Any) -> None:
-    """Write the first node that has the rows of each node; nodes of one key are neighbours."""
-    for place in range(1, order.size):
-        before, node = leader[order[place - 1]], order[place]
+def _find_leaders(order: Any, keys: Any, matrix: Any, transposed: Any, leader: Any) -> None:
+    """Set ``leader[v]`` to the first node with the rows of v; ``order`` sorts nodes by key."""
+    for position in range(1, order.size):
+        before, node = leader[order[position - 1]], order[position]
         if (
             keys[before] == keys[node]
-            and _are_equal(ahead, before, node)
-            and _are_equal(back, before, node)
+            and _are_equal(matrix, before, node)
+            and _are_equal(transposed, before, node)
         ):
             leader[node] = before

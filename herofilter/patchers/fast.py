@@ -25,7 +25,7 @@ from herofilter.spectral.adjacency import DIRECTED_RULES, adjacency_matrix, norm
 
 METHODS = ("auto", "series", "push")
 EGO_RULES = ("first", "ranked")
-BACKWARDS = ("in", "cocitation")
+TRANSPOSED = ("in", "cocitation")
 TWO_HOP = ("coreference", "cocitation")
 SERIES_WORK = 3e9
 
@@ -37,36 +37,36 @@ class FastPatcher:
     .. math::
         \mathbf{r}_v = (1 - c) \sum_{k \ge 0} c^k \tilde{\mathbf{A}}^k \mathbf{e}_v
 
-    With ``directed="keep"`` the walks follow out-edges: row :math:`v` of the same series in
+    With ``directed="keep"`` the diffusion follows out-edges: row :math:`v` of the same series in
     :math:`\mathbf{D}_{out}^{-1/2} \mathbf{A} \mathbf{D}_{in}^{-1/2}`. Mass at a node without
-    out-edges stops there. Returning it to the seed, as some tools do, would multiply the whole row
+    out-edges stops there. Returning it to the seed, as some tools do, would multiply the row
     by one factor: the same ranking and the same scores once they are normalised.
 
     Equal scores are ordered by node id, and the result doesn't depend on the number of threads.
-    Nodes that a walk can't reach never enter a patch; short rows end in padding.
+    Nodes that can't be reached never enter a patch; short rows end in padding.
 
     Args:
         patch_size: columns :math:`p` of a patch, the ego node included.
         c: how far the diffusion reaches, from 0 (the node alone) to just below 1.
-        method: ``"series"`` sums the series exactly for all nodes at once, ``"push"`` walks from
-            each node as far as needed; ``"auto"`` takes the series where it is cheap and nothing
-            is to be refined.
+        method: ``"series"`` sums the series exactly for blocks of nodes, ``"push"`` approximates
+            each row by local push; ``"auto"`` takes the series where it is cheap and ``refine``
+            is 0.
         tolerance: the series ends when :math:`c^{K+1}` is at most this; push leaves mass waiting at
             :math:`u` when it is at most this times the degree of :math:`u` (in mean edge weights).
         self_loops: give every node an edge to itself.
         directed: ``"symmetrise"`` forgets the direction of edges, ``"keep"`` follows it.
         ego: ``"first"`` puts the node itself in column 0, ``"ranked"`` lets it compete.
-        relations: what fills the patch, each with a slot of its own and an equal share of the
+        relations: what fills the patch; each has a separate slot and an equal share of the
             columns. ``out`` is the series above and ``in`` the same against the edges;
             ``coreference`` are the largest entries of :math:`\mathbf{N}\mathbf{N}^\top`, nodes that
             point to the same nodes, and ``cocitation`` those of :math:`\mathbf{N}^\top\mathbf{N}`,
-            nodes that the same nodes point to. Neither product is ever made.
-        refine: edges that push may pass over for a row until its choice is certified: no node left
+            nodes that the same nodes point to. Neither product is ever computed in full.
+        refine: how many edges push may read for a row until its choice is certified: no node left
             out exceeds the last one chosen by more than ``margin``. Such rows are also filled as
             far as nodes can be reached. 0 stops at the tolerance.
         margin: relative; see ``refine``.
-        hub_limit: nodes with more edges are no way between others for ``coreference`` and
-            ``cocitation``; 0 for 1 / ``tolerance``, which misses no score above the tolerance.
+        hub_limit: ``coreference`` and ``cocitation`` skip shared neighbours with more edges;
+            0 for 1 / ``tolerance``, which misses no score above the tolerance.
 
     Example:
         >>> path = Data(edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]), num_nodes=4)
@@ -114,7 +114,7 @@ class FastPatcher:
         return self.prepare(data)(nodes, callback)
 
     def prepare(self, data: Data) -> "PreparedPatcher":
-        """Return the patcher with all that is made of the graph once, for calls of some nodes."""
+        """Return the patcher with the graph's matrices computed, for calls on subsets of nodes."""
         n = int(data.num_nodes)
         if self.patch_size > n:
             raise ConfigError(
@@ -139,7 +139,7 @@ class FastPatcher:
 
     def _relation(self, matrix: sp.csr_array, relation: str) -> Relation:
         ego_first = self.ego == "first"
-        if relation in BACKWARDS:
+        if relation in TRANSPOSED:
             matrix = sp.csr_array(matrix.T)
         if relation in TWO_HOP:
             limit = self.hub_limit or int(min(1 / self.tolerance, 2**62))
@@ -150,7 +150,7 @@ class FastPatcher:
         return PushRelation(matrix, *settings, self.refine, self.margin)
 
     def memory(self, num_nodes: int, num_edges: int) -> int:
-        """Return about how many bytes a call needs at its peak, the patches included.
+        """Estimate the peak memory of a call in bytes, the patches included.
 
         Example:
             >>> FastPatcher(patch_size=32).memory(169_343, 1_166_243) < 2**30
@@ -158,8 +158,8 @@ class FastPatcher:
         """
         entries = num_edges * (2 if self.directed == "symmetrise" else 1) + num_nodes
         patches = num_nodes * self.patch_size * 12
-        # the edge list, its copies on the way to the matrix, and the matrix to work on, of which
-        # each further relation keeps one of its own
+        # the edge list, its copies while the matrix is built, and the matrix to work on, of which
+        # each further relation keeps another one
         matrices = (5 + 2 * (len(self._widths()) - 1)) * 16 * entries
         if self._uses_series(num_nodes, entries):
             work = min(BLOCK_BYTES, 4 * 8 * num_nodes * num_nodes)
@@ -170,7 +170,7 @@ class FastPatcher:
         return patches + matrices + work
 
     def _uses_series(self, num_nodes: int, num_entries: int) -> bool:
-        # by the whole graph, never by the nodes asked for: a subset must equal rows of the whole
+        # by the graph, never by the nodes asked for: rows of a subset must equal those of all nodes
         work = num_nodes * num_entries * max(1, num_steps(self.c, self.tolerance))
         cheap = self.refine == 0 and work <= SERIES_WORK
         return self.method == "series" or (self.method == "auto" and cheap)
@@ -179,12 +179,12 @@ class FastPatcher:
         """Return the relations that have room in the patch, and their columns with the ego's."""
         ego = int(self.ego == "first")
         share, rest = divmod(self.patch_size - ego, len(self.relations))
-        sizes = [share + int(number < rest) for number in range(len(self.relations))]
+        sizes = [share + int(position < rest) for position in range(len(self.relations))]
         named = [(name, size + ego) for name, size in zip(self.relations, sizes, strict=True)]
         return [entry for entry in named if entry[1] > ego] or named[:1]
 
     def all_slots(self) -> tuple[Slot, ...]:
-        """Return the slots of a whole patch: the ego's, then one per relation."""
+        """Return the slots of a complete patch: the ego's, then one per relation."""
         ego = int(self.ego == "first")
         found, stop = [Slot(EGO, 0, 1)] * ego, ego
         for name, width in self._widths():
@@ -200,12 +200,12 @@ class FastPatcher:
 
 
 class PreparedPatcher:
-    """A fast patcher and one graph: patches of any nodes, with nothing made twice.
+    """A fast patcher with the matrices of one graph, which gives patches of any of its nodes.
 
     Args:
-        num_nodes: of the graph.
+        num_nodes: number of nodes of the graph.
         parts: name, columns with the ego's, and relation of each slot.
-        patcher: whose relations they are.
+        patcher: the patcher that the relations come from.
     """
 
     def __init__(
@@ -227,8 +227,8 @@ class PreparedPatcher:
                 f"(got {int(nodes.min())} to {int(nodes.max())})"
             )
         made, count = [], nodes.numel()
-        for number, (name, width, relation) in enumerate(self.parts):
-            share = part_of(callback, number * count, count, len(self.parts) * count)
+        for position, (name, width, relation) in enumerate(self.parts):
+            share = part_of(callback, position * count, count, len(self.parts) * count)
             found = relation.top(nodes.numpy(), width, share)
             made.append(self._patches(found, nodes, name, width))
         return Patches.join(made, [name for name, *_ in self.parts])

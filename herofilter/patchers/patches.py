@@ -1,4 +1,4 @@
-"""Patches: the nodes chosen for each node, with their scores; what a patcher gives a mixer."""
+"""Patches: the nodes chosen for each node and their scores, the input of a mixer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ class Patches:
         slots: named column ranges that cover all columns in order; by default ``ego`` for
             column 0 when it is the node itself in every row, and ``patch`` for the others.
         num_nodes: number of nodes of the graph; by default the number of rows.
-        certified: which rows are beyond doubt, bool [m]; None where nobody asked.
+        certified: which rows are certified as the top p within the patcher's margin, bool [m];
+            None where no certificate was asked for.
 
     Example:
         >>> patches = Patches(torch.tensor([[0, 1], [1, 0], [2, -1]]), torch.eye(3, 2))
@@ -138,7 +139,7 @@ class Patches:
         except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
             raise DamagedFileError(
                 f"{path} must be a file written by Patches.save, but it can't be read as one "
-                f"({type(error).__name__}); make the patches anew"
+                f"({type(error).__name__}); make the patches again"
             ) from error
 
     def homophily(self, y: Tensor) -> float:
@@ -152,11 +153,11 @@ class Patches:
                 f"y must hold one label for each of the {self.num_nodes} nodes "
                 f"(got shape {list(y.shape)})"
             )
-        own = y[self.nodes].unsqueeze(1)
+        label = y[self.nodes].unsqueeze(1)
         member = y[self.index.clamp(min=0)]
-        counts = self._others() & (member >= 0) & (own >= 0)
+        counts = self._others() & (member >= 0) & (label >= 0)
         total = counts.sum(dim=1)
-        alike = (counts & (member == own)).sum(dim=1)
+        alike = (counts & (member == label)).sum(dim=1)
         return float((alike[total > 0].double() / total[total > 0]).mean())
 
     def induced_graph(self) -> Data:
@@ -170,18 +171,18 @@ class Patches:
         )
 
     def shuffled(self, seed: int) -> Patches:
-        """Return each row in random order; the node itself and padding keep their places.
+        """Return each row in random order; the node itself and padding keep their columns.
 
-        Nodes cross the borders of slots, so the slots are the default ones again.
+        Nodes move between slots, so the slots are the default ones again.
         """
         others = self._others()
         generator = torch.Generator().manual_seed(seed)
-        draw = torch.rand(self.index.shape, generator=generator).to(self.index.device)
-        place = torch.arange(self.patch_size, device=self.index.device).expand_as(self.index)
+        key = torch.rand(self.index.shape, generator=generator).to(self.index.device)
+        column = torch.arange(self.patch_size, device=self.index.device).expand_as(self.index)
         # both sorts list the fixed columns last and in the same order, so those map to themselves
-        drawn = draw.masked_fill(~others, torch.inf).argsort(dim=1, stable=True)
-        free = place.masked_fill(~others, self.patch_size).argsort(dim=1, stable=True)
-        return self._reordered(place.scatter(1, free, drawn), slots=())
+        order = key.masked_fill(~others, torch.inf).argsort(dim=1, stable=True)
+        free = column.masked_fill(~others, self.patch_size).argsort(dim=1, stable=True)
+        return self._reordered(column.scatter(1, free, order), slots=())
 
     def ranked(self) -> Patches:
         """Return each slot sorted by falling score; ties keep their order, padding comes last."""
@@ -263,7 +264,7 @@ class Patches:
             index=torch.cat(indices, 1),
             score=torch.cat(scores, 1),
             slots=tuple(slots),
-            # of relations that can't be in doubt nobody asks
+            # relations that are exact have no certificate
             certified=torch.stack(asked).all(0) if asked else None,
         )
 

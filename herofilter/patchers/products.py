@@ -22,12 +22,12 @@ def csr_of(matrix: sp.csr_array) -> Tensor:
 
 
 def product(matrix: Tensor, transposed: Tensor, hidden: Tensor) -> Tensor:
-    """Return ``matrix @ hidden``; its gradient uses ``transposed``, so that nothing is sorted.
+    """Return ``matrix @ hidden``; its gradient uses ``transposed``, so that none is transposed.
 
     Example:
         >>> matrix = csr_of(sp.csr_array([[0.0, 2.0], [0.0, 0.0]]))
-        >>> back = csr_of(sp.csr_array([[0.0, 0.0], [2.0, 0.0]]))
-        >>> product(matrix, back, torch.eye(2)).tolist()
+        >>> transposed = csr_of(sp.csr_array([[0.0, 0.0], [2.0, 0.0]]))
+        >>> product(matrix, transposed, torch.eye(2)).tolist()
         [[0.0, 2.0], [0.0, 0.0]]
     """
     if not torch.is_grad_enabled():
@@ -37,7 +37,7 @@ def product(matrix: Tensor, transposed: Tensor, hidden: Tensor) -> Tensor:
 
 
 class _Product(torch.autograd.Function):
-    """A sparse product whose gradient uses the transposed matrix that is already there."""
+    """A sparse product whose gradient uses the transposed matrix that it is given."""
 
     @staticmethod
     def forward(ctx: Any, matrix: Tensor, transposed: Tensor, hidden: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""What fills a patch: rows of a diffusion or of two steps, ready for any nodes of one graph."""
+"""The relations that fill a patch: scores of a diffusion or of shared neighbours, row by row."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from herofilter.callbacks import Callback
 from herofilter.patchers.ppr.push import PushRule, PushSpace, push_rows, workspace
-from herofilter.patchers.ppr.push_graph import places, rescale
+from herofilter.patchers.ppr.push_graph import positions_of_nodes, rescale
 from herofilter.patchers.ppr.push_table import TablePush, degrees_of_ends, uses_table
 from herofilter.patchers.ppr.series import series_top
 from herofilter.patchers.row_filling import fill_rows
@@ -19,8 +19,8 @@ from herofilter.patchers.two_hop import TwoHop
 class Found:
     """The best nodes of some rows, index [m, p] and score [m, p].
 
-    ``certified`` [m] says which rows are beyond doubt; None where nobody asked. ``edges`` is how
-    many were passed over, 0 where they weren't counted.
+    ``certified`` [m] says which rows are certified; None where that wasn't asked for. ``edges`` is
+    how many edges were read, 0 where they weren't counted.
     """
 
     index: np.ndarray
@@ -30,7 +30,7 @@ class Found:
 
 
 class Relation(ABC):
-    """Scores between nodes of one graph, of which the best can be had row by row."""
+    """Scores between nodes of one graph, whose largest per row can be computed."""
 
     @abstractmethod
     def top(self, nodes: np.ndarray, patch_size: int, callback: Callback | None = None) -> Found:
@@ -58,14 +58,14 @@ class SeriesRelation(Relation):
 
 
 class PushRelation(Relation):
-    """The same series by local push.
+    """The series of :class:`SeriesRelation` by local push.
 
     Args:
         adjacency: the adjacency matrix, not normalised.
         c: how far the diffusion reaches.
         tolerance: mass waits at a node while it is at most this times the node's degree.
         ego_first: whether column 0 is kept for the node itself.
-        refine: edges that a row may take to be certified; 0 for no such thing.
+        refine: how many edges may be read to certify a row; 0 certifies none.
         margin: by how much, relatively, a node left out may exceed the last one of a certified row.
     """
 
@@ -79,17 +79,17 @@ class PushRelation(Relation):
         margin: float = 0.0,
     ) -> None:
         self.graph = rescale(adjacency)
-        self.places = places(self.graph)
+        self.positions = positions_of_nodes(self.graph)
         most = float(self.graph.right.max(initial=0.0))
         self.rule = PushRule(c, tolerance, ego_first, refine, margin, most)
-        self.ends = degrees_of_ends(self.graph) if uses_table(len(self.places), refine) else None
+        self.ends = degrees_of_ends(self.graph) if uses_table(len(self.positions), refine) else None
 
     def top(self, nodes: np.ndarray, patch_size: int, callback: Callback | None = None) -> Found:
         """Chunks of sources run on ``torch.get_num_threads()`` threads. Each row depends on its
         source alone, so the result is the same to the bit for any number of threads.
         """
-        sources = self.places[nodes]
-        # neighbours in memory one after the other, so that what one reads serves the next
+        sources = self.positions[nodes]
+        # sources that are close in memory follow one another, so that they share cache lines
         order = np.argsort(sources, kind="stable")
         sources = sources[order]
         certified = np.zeros(sources.size, dtype=np.bool_)
@@ -112,9 +112,9 @@ class PushRelation(Relation):
 
         index, score = fill_rows(sources.size, patch_size, space, fill, callback)
         np.copyto(index, self.graph.ids[index], where=index >= 0)
-        back = np.argsort(order, kind="stable")
-        asked = certified[back] if self.rule.refine else None
-        return Found(index[back], score[back], asked, int(edges.sum()))
+        inverse = np.argsort(order, kind="stable")
+        asked = certified[inverse] if self.rule.refine else None
+        return Found(index[inverse], score[inverse], asked, int(edges.sum()))
 
 
 class TwoHopRelation(Relation):
@@ -122,7 +122,7 @@ class TwoHopRelation(Relation):
 
     Args:
         matrix: the normalised adjacency N.
-        hub_limit: nodes with more edges than this are no way from one node to another.
+        hub_limit: shared neighbours with more edges than this are skipped.
         ego_first: whether column 0 is kept for the node itself.
     """
 

@@ -25,25 +25,25 @@ def fill_rows(
     Args:
         num_rows: how many rows there are.
         patch_size: their width.
-        space: makes the arrays that one thread works in.
+        space: makes the scratch arrays of one thread.
         fill: given a slice of rows and such arrays, fills the rows' index and score.
         callback: takes a ``rows`` event after each chunk.
     """
     index = np.full((num_rows, patch_size), -1, dtype=np.int64)
     score = np.zeros((num_rows, patch_size), dtype=np.float32)
-    # threads of our own: numba's are killed by fork, and its fallback pool by concurrent callers
+    # not numba's threads: those are killed by fork, and its fallback pool by concurrent callers
     threads = max(1, min(torch.get_num_threads(), -(-num_rows // CHUNK)))
     spaces: SimpleQueue[Any] = SimpleQueue()
     for _ in range(threads):
         spaces.put(space())
 
     def chunk(start: int) -> int:
-        own = spaces.get()
+        scratch = spaces.get()
         rows = slice(start, start + CHUNK)
         try:
-            fill(rows, own, index[rows], score[rows])
+            fill(rows, scratch, index[rows], score[rows])
         finally:
-            spaces.put(own)
+            spaces.put(scratch)
         return min(start + CHUNK, num_rows)
 
     with ThreadPoolExecutor(threads) as pool:

@@ -34,22 +34,22 @@ class SpectralPatcher(nn.Module):
     The choice is made for all nodes by :meth:`refresh`, in blocks of rows, and stays until the
     next refresh. The scores of the chosen entries are computed at every call and carry
     gradients, so that the filter's weights learn. Several filters share one patch, each with
-    its own slots. Scores are ranked with their sign; a score that is zero up to rounding is never
+    a separate slot. Scores are ranked with their sign; a score that is zero up to rounding is never
     chosen, so a row may end in padding.
 
     With directions kept, :math:`\mathbf{N} = \mathbf{D}_{out}^{-1/2} \mathbf{A}
     \mathbf{D}_{in}^{-1/2} = \mathbf{U} \mathbf{\Sigma} \mathbf{V}^\top`, and g splits into its
-    even powers, which go out and come back, and its odd ones, which cross. On the side ``out``
+    even powers, which stay on a side (U or V), and its odd ones, which change it. On side ``out``
 
     .. math::
         \mathbf{R} = \mathbf{U} g_{even}(\mathbf{\Sigma}) \mathbf{U}^\top
         + \mathbf{U} g_{odd}(\mathbf{\Sigma}) \mathbf{V}^\top,
 
-    and on the side ``in`` U and V change places. The start ``hop1`` then takes the nodes a node
+    and on the side ``in`` U and V are swapped. The start ``hop1`` then takes the nodes a node
     points to (out) or those that point to it (in), and ``hop2`` those that point to the same
     nodes (out) or that the same nodes point to (in): exactly with the activation ``identity``,
-    while a bent σ adds a little of longer walks. On a symmetric graph, with an odd σ and weights
-    alike at ±λ, both sides are the paper's R.
+    while a nonlinear σ adds a little of higher powers of N. On a symmetric graph, with an odd σ
+    and equal weights at ±λ, both sides are the paper's R.
 
     Args:
         data: the graph.
@@ -147,14 +147,14 @@ class SpectralPatcher(nn.Module):
         return len(self.filters)
 
     def reset_parameters(self) -> None:
-        """Put every filter back to its start and choose the patches anew."""
+        """Put every filter back to its start and choose the patches again."""
         with torch.no_grad():
             for kind, weight in zip(self.filters, self.weights, strict=True):
                 weight.copy_(kind.initial_weights(self.eigenvalues))
         self.refresh()
 
     def responses(self) -> list[Tensor]:
-        """Return each filter's response on the graph's own eigenvalues, or singular values."""
+        """Return each filter's response on the graph's eigenvalues, or singular values."""
         return [
             kind.response(self.eigenvalues, weight)
             for kind, weight in zip(self.filters, self.weights, strict=True)
@@ -179,7 +179,7 @@ class SpectralPatcher(nn.Module):
                 )
                 if self.ego_first:
                     scores[torch.arange(nodes.numel()), nodes] = -torch.inf
-                choose = _both_ends if self.signed else top_p
+                choose = _top_signed if self.signed else top_p
                 score, index = choose(scores, slot.stop - slot.start)
                 index[torch.isinf(score)] = -1
                 self.index[nodes, slot.start : slot.stop] = index
@@ -274,7 +274,7 @@ class SpectralPatcher(nn.Module):
     def _check_names(self, names: Sequence[str] | None) -> tuple[str, ...]:
         count = len(self.filters)
         if names is None:
-            return tuple(f"filter-{number}" for number in range(count))
+            return tuple(f"filter-{position}" for position in range(count))
         if len(names) != count or len({EGO, *names}) != count + 1:
             raise ConfigError(
                 f"names must give each of the {count} filters its own name, other than {EGO!r} "
@@ -286,8 +286,8 @@ class SpectralPatcher(nn.Module):
         start = int(self.ego_first)
         share, rest = divmod(self.patch_size - start, len(self.filters))
         slots = [Slot(EGO, 0, 1)] if self.ego_first else []
-        for number, name in enumerate(self.names):
-            stop = start + share + int(number < rest)
+        for position, name in enumerate(self.names):
+            stop = start + share + int(position < rest)
             if stop > start:
                 slots.append(Slot(name, start, stop))
             start = stop
@@ -297,15 +297,15 @@ class SpectralPatcher(nn.Module):
 def _rounded(scores: Tensor) -> Tensor:
     """Return scores relative to their row's largest, in steps that hide rounding errors.
 
-    Scores that are equal on paper become equal, so that ties are settled by node number, and
-    those that are zero on paper become minus infinity.
+    Scores that are equal in exact arithmetic become equal, so that ties are settled by node id, and
+    those that are zero in it become minus infinity.
     """
     scores = scores / scores.abs().amax(1, keepdim=True).clamp(min=1e-30)
     scores = scores.mul_(2**18).round_()
     return scores.masked_fill_(scores == 0, -torch.inf)
 
 
-def _both_ends(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
+def _top_signed(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Return as :func:`top_p` the largest positive scores, then the most negative ones.
 
     Where there are too few of a sign, minus infinity fills its columns.
@@ -313,9 +313,9 @@ def _both_ends(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
     above = top_p(scores.masked_fill(scores < 0, -torch.inf), (count + 1) // 2)
     if count == 1:
         return above
-    # scores of minus infinity are barred, and stay so
-    unfit = (scores > 0) | scores.isinf()
-    below = top_p((-scores).masked_fill_(unfit, -torch.inf), count // 2)
+    # scores of minus infinity are excluded, and stay so
+    excluded = (scores > 0) | scores.isinf()
+    below = top_p((-scores).masked_fill_(excluded, -torch.inf), count // 2)
     return torch.cat([above[0], below[0]], dim=1), torch.cat([above[1], below[1]], dim=1)
 
 

@@ -41,7 +41,7 @@ class PatchStore:
             for name, kind in store.arrays.items():
                 size = np.dtype(kind[0]).itemsize * int(np.prod(kind[1]))
                 if (path / name).stat().st_size != size:
-                    raise ValueError(f"{name} hasn't its {size} bytes")
+                    raise ValueError(f"{name} must have {size} bytes")
             list(store.slots)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DamagedFileError(

@@ -1,4 +1,4 @@
-"""Patches made shard by shard in a folder; killed at any point, the work goes on from there."""
+"""Patches written to a folder shard by shard, resumable after an interruption at any point."""
 
 import dataclasses
 import hashlib
@@ -32,10 +32,10 @@ def write_patches(
     callback: Callback | None = None,
     shard_rows: int = SHARD_ROWS,
 ) -> PatchStore:
-    """Make the patches of all nodes in a folder, or go on with what is there.
+    """Write the patches of all nodes to a folder, or continue what is there.
 
     Finished shards whose checksum fails are made again. The result is the same to the byte
-    however often the work was cut off.
+    however often it was interrupted.
 
     Args:
         patcher: the fast patcher.
@@ -73,15 +73,15 @@ def write_patches(
             maps[2][rows] = 0 if made.certified is None else made.certified.numpy()
             for array in maps:
                 array.flush()  # type: ignore[attr-defined]
-            _note(store, shard, checksum(maps, rows))
+            _write_journal(store, shard, checksum(maps, rows))
             before += count
     return store
 
 
 def stored_patches(patcher: FastPatcher, data: Data, callback: Callback | None = None) -> Patches:
-    """Return a large graph's patches from the cache folder, where they are made first if need be.
+    """Return a large graph's patches from the cache folder, after writing them if they are missing.
 
-    A folder that can't be written is passed over, with a :class:`CacheWarning`.
+    A folder that can't be written is skipped, with a :class:`CacheWarning`.
     """
     folder = cache_folder() / "patches" / _key(_header(patcher, data, SHARD_ROWS))
     try:
@@ -131,7 +131,7 @@ def _begin(path: Path, header: dict[str, Any]) -> PatchStore:
                 "continued, but it holds others; give another folder"
             )
         return store
-    others = [entry.name for entry in path.iterdir() if entry.name not in _OWN]
+    others = [entry.name for entry in path.iterdir() if entry.name not in _STORE_FILES]
     if others:
         raise RunError(
             f"the folder of patches must be new, empty or one to continue (got {path}, "
@@ -144,18 +144,18 @@ def _begin(path: Path, header: dict[str, Any]) -> PatchStore:
         with (path / name).open("wb") as file:
             file.truncate(size)
             if size and hasattr(os, "posix_fallocate"):
-                # a disk that is full says so here; in the midst of a map it would end the process
+                # a full disk is an error here, but would end the process while writing a memory map
                 os.posix_fallocate(file.fileno(), 0, size)
     # last: with the header there, the files are there
     write_json(path / HEADER, header)
     return store
 
 
-_OWN = {"lock", JOURNAL, "index.bin", "score.bin", "certified.bin"}
+_STORE_FILES = {"lock", JOURNAL, "index.bin", "score.bin", "certified.bin"}
 
 
-def _note(store: PatchStore, shard: int, crc: int) -> None:
-    # a line that a kill cut off has no end; the next one must not be glued to it
+def _write_journal(store: PatchStore, shard: int, crc: int) -> None:
+    # a line that a kill cut off has no newline; the next one must start with one
     line = "\n" + json.dumps({"shard": shard, "crc32": crc}) + "\n"
     with (store.path / JOURNAL).open("a", encoding="utf-8") as file:
         file.write(line)

@@ -13,29 +13,29 @@ from torch_geometric.data import Data
 from herofilter.data.structure import is_directed
 from herofilter.parallel.threads import in_parallel, parallel_map
 from herofilter.patchers.equivalent_nodes import find_equivalent_nodes, merge_equivalent_nodes
-from herofilter.patchers.fast import BACKWARDS, TWO_HOP, FastPatcher
+from herofilter.patchers.fast import TRANSPOSED, TWO_HOP, FastPatcher
 from herofilter.patchers.products import csr_of, product
 from herofilter.spectral.adjacency import normalised_adjacency
 from herofilter.spectral.sparse import arrays_of, fits_loops
 from herofilter.spectral.sparse_rows import COLUMNS, layer_columns, sum_sparse_products
 
 SERIES_STEPS = 4
-# steps along edges, each forwards (False) or backwards
-Word = tuple[bool, ...]
+# a product of the matrices N (False) and Nᵀ (True), the one that is applied first in front
+Factors = tuple[bool, ...]
 
 
 class RelationSummary:
-    r"""What each relation of a :class:`FastPatcher` sends to a node in all.
+    r"""The summary R·H of each relation of a :class:`FastPatcher`.
 
     A patch holds the best p nodes of a relation; the summary :math:`\mathbf{R}\mathbf{H}` holds
     a weighted sum over every one of them. ``out`` and ``in`` are the first four steps of the
-    patcher's series without its zeroth term (the node itself has a token of its own), and
-    ``coreference`` and ``cocitation`` are two products with the sparse matrix. Nothing of size
-    n × n is made.
+    patcher's series without its zeroth term (the node itself is another token), and
+    ``coreference`` and ``cocitation`` are two products with the sparse matrix. No matrix of size
+    n × n is computed.
 
     Args:
         data: the graph.
-        patcher: the patcher whose relations are summed up.
+        patcher: the patcher whose relations are summarised.
 
     Example:
         >>> path = Data(edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]), num_nodes=4)
@@ -56,9 +56,9 @@ class RelationSummary:
             directed=patcher.directed,
         )
         matrices = matrix, sp.csr_array(matrix.T)
-        self.forwards, self.backwards = (csr_of(one) for one in matrices)
+        self.matrix, self.transposed = (csr_of(one) for one in matrices)
         # structurally equivalent nodes have equal summaries: one row for all of them
-        equivalent = find_equivalent_nodes(arrays_of(self.forwards), arrays_of(self.backwards))
+        equivalent = find_equivalent_nodes(arrays_of(self.matrix), arrays_of(self.transposed))
         self.merged = [
             arrays_of(csr_of(merge_equivalent_nodes(one, equivalent))) for one in matrices
         ]
@@ -80,7 +80,7 @@ class RelationSummary:
         if not torch.is_grad_enabled() and fits_loops(hidden):
             stacked = self._compiled(hidden.detach())
         else:
-            known: dict[Word, Tensor] = {(): hidden.contiguous()}
+            known: dict[Factors, Tensor] = {(): hidden.contiguous()}
             stacked = torch.stack([self._relation(name, known) for name in self.relations])
         return stacked if nodes is None else stacked.index_select(1, nodes)
 
@@ -115,52 +115,52 @@ class RelationSummary:
             parallel_map(work, range(0, dense.shape[1], COLUMNS))
         return stacked
 
-    def _terms(self, relation: str) -> tuple[list[tuple[Word, float]], float]:
-        """Return the words of N and Nᵀ that a relation sums, their factors, and a factor of all."""
-        backwards = self.directed and relation in BACKWARDS
+    def _terms(self, relation: str) -> tuple[list[tuple[Factors, float]], float]:
+        """Return the products of N and Nᵀ that a relation sums, their weights, and a scale."""
+        transposed = self.directed and relation in TRANSPOSED
         if relation in TWO_HOP:
-            # N·Nᵀ goes back along edges first, Nᵀ·N forwards
-            return [((self.directed and not backwards, backwards), 1.0)], 1.0
-        terms = [((backwards,) * (k + 1), self.c**k) for k in range(SERIES_STEPS)]
-        # scaled so that the factors add up to one
+            # N·Nᵀ multiplies by Nᵀ first, Nᵀ·N by N
+            return [((self.directed and not transposed, transposed), 1.0)], 1.0
+        terms = [((transposed,) * (k + 1), self.c**k) for k in range(SERIES_STEPS)]
+        # scaled so that the weights add up to one
         return terms, (1 - self.c) / (1 - self.c**SERIES_STEPS)
 
-    def _relation(self, relation: str, known: dict[Word, Tensor]) -> Tensor:
-        ((word, _), *others), scale = self._terms(relation)
-        total = self._product(word, known)
-        for word, factor in others:
-            total = torch.add(total, self._product(word, known), alpha=factor)
+    def _relation(self, relation: str, known: dict[Factors, Tensor]) -> Tensor:
+        ((factors, _), *others), scale = self._terms(relation)
+        total = self._product(factors, known)
+        for factors, weight in others:
+            total = torch.add(total, self._product(factors, known), alpha=weight)
         return total * scale
 
-    def _product(self, steps: Word, known: dict[Word, Tensor]) -> Tensor:
+    def _product(self, factors: Factors, known: dict[Factors, Tensor]) -> Tensor:
         """Return a product of N and Nᵀ, such as N·Nᵀ, times H; prefixes are computed once."""
-        if steps not in known:
-            before = self._product(steps[:-1], known)
-            matrix, transposed = self.forwards, self.backwards
-            if steps[-1]:
+        if factors not in known:
+            before = self._product(factors[:-1], known)
+            matrix, transposed = self.matrix, self.transposed
+            if factors[-1]:
                 matrix, transposed = transposed, matrix
-            known[steps] = product(matrix, transposed, before)
-        return known[steps]
+            known[factors] = product(matrix, transposed, before)
+        return known[factors]
 
 
-def _plan(relations: list[tuple[list[tuple[Word, float]], float]]) -> tuple[Any, Any]:
-    """Return steps and factors for :func:`sum_sparse_products`, with the fewest tables."""
-    factors: dict[Word, list[float]] = {}
-    for number, (terms, scale) in enumerate(relations):
-        for word, factor in terms:
-            for stop in range(1, len(word) + 1):
-                factors.setdefault(word[:stop], [0.0] * len(relations))
-            factors[word][number] += factor * scale
-    # a word comes after its prefix
-    words = sorted(factors)
-    tables: dict[Word, int] = {(): 0}
+def _plan(relations: list[tuple[list[tuple[Factors, float]], float]]) -> tuple[Any, Any]:
+    """Return steps and weights for :func:`sum_sparse_products`, with the fewest tables."""
+    weights: dict[Factors, list[float]] = {}
+    for relation, (terms, scale) in enumerate(relations):
+        for factors, weight in terms:
+            for stop in range(1, len(factors) + 1):
+                weights.setdefault(factors[:stop], [0.0] * len(relations))
+            weights[factors][relation] += weight * scale
+    # a product comes after its prefix
+    products = sorted(weights)
+    tables: dict[Factors, int] = {(): 0}
     steps = []
-    for position, word in enumerate(words):
-        before = tables[word[:-1]]
-        # a table is free when it holds the prefix of no word that is still to come
-        needed = {later[:-1] for later in words[position:]}
+    for position, factors in enumerate(products):
+        before = tables[factors[:-1]]
+        # a table is free when it holds the prefix of no product that is still to come
+        needed = {later[:-1] for later in products[position:]}
         tables = {kept: table for kept, table in tables.items() if kept in needed}
         free = (table for table in count(1) if table not in {*tables.values(), before})
-        tables[word] = next(free)
-        steps.append((int(word[-1]), before, tables[word]))
-    return np.array(steps), np.array([factors[word] for word in words], dtype=np.float32)
+        tables[factors] = next(free)
+        steps.append((int(factors[-1]), before, tables[factors]))
+    return np.array(steps), np.array([weights[one] for one in products], dtype=np.float32)

@@ -10,7 +10,7 @@ class AddPatches(BaseTransform):  # type: ignore[misc]
     """Write each node's patch beside its features: ``patch_index`` and ``patch_score``.
 
     ``Patches(data.patch_index, data.patch_score)`` is then what a model takes. Patches name nodes
-    by their numbers in this graph, so the transform belongs after any that drops or reorders nodes
+    by their indices in this graph, so the transform belongs after any that drops or reorders nodes
     or edges, and graphs with patches aren't to be batched into one. The slots of several relations
     lose their names; where those matter, call a :class:`FastPatcher` instead.
 

@@ -1,8 +1,8 @@
 r"""Nodes two steps away along shared neighbours: the largest entries of rows of N·Nᵀ.
 
 With A[i, j] the edge i → j, row v of :math:`\mathbf{N}\mathbf{N}^\top` scores nodes that point to
-what v points to (co-reference). The transposed matrix in its place gives nodes that are pointed to
-by what points to v (co-citation). The product itself is never made.
+what v points to (co-reference). The transposed matrix instead gives nodes that are pointed to
+by what points to v (co-citation). The product itself is never computed.
 """
 
 from typing import Any
@@ -62,8 +62,8 @@ class TwoHop:
 
     Args:
         matrix: the normalised adjacency N.
-        hub_limit: nodes with more in-edges than this are passed over. What each of the nodes that
-            point to such a hub would get from it is at most one over its edges.
+        hub_limit: shared neighbours with more in-edges than this are skipped. Such a hub would add
+            at most one over the number of its edges to a score.
     """
 
     def __init__(self, matrix: sp.csr_array, hub_limit: int) -> None:

@@ -1,1 +1,1 @@
-"""Results for people: tables and pictures."""
+"""Results as tables, pages and pictures."""

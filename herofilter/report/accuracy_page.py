@@ -10,7 +10,7 @@ Entry = dict[str, Any]
 
 
 def results_page(result: dict[str, Any]) -> str:
-    """Return the page for what :func:`~herofilter.reproduce.accuracy.run_accuracy` gave."""
+    """Return the page for the result of :func:`~herofilter.reproduce.accuracy.run_accuracy`."""
     blocks = [
         "# Results",
         f"This page is written by `{result['command']}`, together with `accuracy.json`, which has "
@@ -103,7 +103,7 @@ def _directed(result: Entry) -> str:
         return ""
     return (
         "The last column follows the direction of edges, which the paper leaves out; so do the "
-        "default settings on a directed graph. They stand beside the others and never replace them."
+        "default settings on a directed graph. Its values never replace those of the others."
     )
 
 

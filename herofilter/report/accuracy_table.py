@@ -35,7 +35,7 @@ def accuracy_cell(entry: dict[str, Any] | None) -> str:
 
 
 def unfinished(result: dict[str, Any]) -> list[str]:
-    """Return a line for every column that stands on fewer splits than were asked for."""
+    """Return a line for every column with fewer splits than were asked for."""
     wanted = len(result["splits"])
     return [
         f"{graph}, {result['columns'][column]}: {len(entry['done'])} of {wanted} splits"

@@ -63,7 +63,7 @@ def train_table(summary: dict[str, Any]) -> Table:
 
 
 def fit_table(metrics: dict[str, Any]) -> Table:
-    """Return what fit compared: one row per model, the kept one marked."""
+    """Return the models that fit compared, one row each, the kept one marked."""
     table = Table(title="What the models reach (%)")
     titles = ("model", "validation", "test", "balanced", "macro F1", "calibration error", "trials")
     for title in titles:
@@ -86,7 +86,7 @@ def dataset_table(datasets: list[tuple[DatasetInfo, bool]]) -> Table:
     """Return the known datasets and whether each is on disk."""
     table = Table(title="Datasets")
     for title in ("name", "splits", "variant", "on disk", "what it is"):
-        # a name is there to be typed, so a narrow terminal must not cut it
+        # users type these names, so a narrow terminal must not cut them
         table.add_column(title, no_wrap=title == "name", overflow="fold")
     for info, there in datasets:
         table.add_row(
@@ -100,7 +100,7 @@ def dataset_table(datasets: list[tuple[DatasetInfo, bool]]) -> Table:
 
 
 def model_table(models: list[ModelEntry]) -> Table:
-    """Return the registered models: where each comes from, what it costs, what it alone reads."""
+    """Return the registered models: paper, memory, whether it scales, and options."""
     table = Table(
         title="Models",
         caption="options are set with --set, such as --set hops=5",

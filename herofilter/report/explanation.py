@@ -1,4 +1,4 @@
-"""Why a node has its class, in the user's ids and class names."""
+"""Explanations of predictions, with the user's ids and class names."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def explain_saved(
     Returns:
         ``node``, ``prediction``, ``probability``, ``tokens`` (with ``slot``, ``id``, ``score``,
         ``label``, ``change`` and ``share``), ``response`` of the learned filters or None, and
-        ``said``, the sentences that sum it up.
+        ``said``, the summary as sentences.
     """
     graph, _ = read_extended(saved.training_graph(), edges, nodes)
     found = explain_node(
@@ -77,10 +77,10 @@ def _token(
 def _sentences(
     found: Explanation, tokens: list[dict[str, Any]], name: str | int | bool
 ) -> list[str]:
-    own = sum(abs(token["share"]) for token in tokens if token["slot"] == "ego")
+    ego_share = sum(abs(token["share"]) for token in tokens if token["slot"] == "ego")
     said = [
-        f"{100 * own:.0f} % of the decision rests on the node's own features, "
-        f"{100 * (1 - own):.0f} % on other nodes"
+        f"{100 * ego_share:.0f} % of the decision rests on the node's own features, "
+        f"{100 * (1 - ego_share):.0f} % on other nodes"
     ]
     known = [token for token in tokens if token["label"] is not None and token["slot"] != "ego"]
     if known:
@@ -94,7 +94,7 @@ def _sentences(
 
 
 def _responses(found: Explanation) -> list[str]:
-    """Say where each learned filter answers most: a high eigenvalue is a slow change on edges."""
+    """Return a sentence per learned filter: the eigenvalue with the largest response."""
     if found.response is None or not found.response["eigenvalues"]:
         return []
     said = []

@@ -53,9 +53,9 @@ class Comparison(NamedTuple):
 
 
 def filters_page(result: dict[str, Any]) -> str:
-    """Return the page for what :func:`~herofilter.reproduce.filters.run_filters` gave."""
+    """Return the page for the result of :func:`~herofilter.reproduce.filters.run_filters`."""
     blocks = [
-        "# Does the learned filter earn its place?",
+        "# Is a learned filter better than a fixed one?",
         f"This page is written by `{result['command']}`, together with `filters.json`, which has "
         "the same numbers and more. Don't edit it by hand: run the command again.",
         "HeroFilter's patcher learns a spectral filter. Is that better than the same filter left "
@@ -163,8 +163,9 @@ def _headline(pairs: Sequence[Comparison]) -> str:
     wins, losses = (sum(entry.verdict == kind for entry in pairs) for kind in (WINS, LOSES))
     mean = 100 * statistics.fmean(entry.difference for entry in pairs)
     return (
-        f"Held against its fixed twin, the learned filter wins {wins} and loses {losses} of "
-        f"{len(pairs)} comparisons; in {len(pairs) - wins - losses} there is {NEITHER}. The mean "
+        "Compared with the same model with fixed filters, the learned filter wins "
+        f"{wins} and loses {losses} of {len(pairs)} comparisons; in {len(pairs) - wins - losses} "
+        f"there is {NEITHER}. The mean "
         f"difference over them is {mean:+.1f} points of validation accuracy."
     )
 

@@ -1,4 +1,4 @@
-"""What `herofilter patch` shows: a bar with the rate, and what came out."""
+"""The output of `herofilter patch`: a progress bar with the rate, and a summary."""
 
 import time
 from typing import Any
@@ -17,7 +17,7 @@ class PatchBar(ProgressBar):
     """A bar that counts rows and seconds, and shows the rate.
 
     Args:
-        total: rows in all.
+        total: the number of rows.
         progress: rich's progress; on the error stream by default.
     """
 
@@ -43,7 +43,7 @@ class PatchBar(ProgressBar):
 
 
 def patch_summary(store: PatchStore, bar: PatchBar, memory: int) -> dict[str, Any]:
-    """Return what a finished store holds, ready for JSON."""
+    """Return a summary of a finished store, ready for JSON."""
     index, _, certified = store.map("r")
     full = sum(
         int((np.asarray(index[start : start + ROWS_AT_ONCE]) >= 0).all(axis=1).sum())
@@ -63,7 +63,7 @@ def patch_summary(store: PatchStore, bar: PatchBar, memory: int) -> dict[str, An
 
 
 def patch_sentences(summary: dict[str, Any]) -> list[str]:
-    """Return the summary in words."""
+    """Return the summary as sentences."""
     lines = [
         f"{summary['num_nodes']:,} patches of {summary['patch_size']} nodes in "
         f"{summary['seconds']:.1f} s, {100 * summary['filled']:.1f} % of them full; "

@@ -1,4 +1,4 @@
-"""Progress bars that show the events of long work on the error stream."""
+"""Progress bars that show the events of a callback on the error stream."""
 
 import time
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class ProgressBar:
 
     Args:
         title: what is shown before the first event.
-        total: the length of the bar until an event tells another.
+        total: the length of the bar until an event has another total.
         progress: rich's progress; on the error stream by default.
     """
 

@@ -1,4 +1,4 @@
-"""The paper's tables anew: as Markdown, as CSV, and in the terminal."""
+"""The reproduced tables of the paper: as Markdown, as CSV, and in the terminal."""
 
 import csv
 import io
@@ -40,12 +40,12 @@ Entry = dict[str, Any]
 
 
 def table_page(result: Entry) -> str:
-    """Return the page for what :func:`~herofilter.reproduce.tables.run_table` gave."""
+    """Return the page for the result of :func:`~herofilter.reproduce.tables.run_table`."""
     blocks = [
         f"# {TITLES[result['table']]}",
         f"This page is written by `{result['command']}`, together with a JSON and a CSV file of "
-        "the same name. Don't edit it by hand: run the command again; it continues where it was "
-        "cut off.",
+        "the same name. Don't edit it by hand: run the command again; it continues where it "
+        "stopped.",
         "Test accuracy in percent, mean ± standard deviation over splits; in brackets the rank on "
         f"that graph; then the paper's number. {BELOW} marks a mean more than {TOLERATED:g} points "
         f"below the paper's. A dash: not reached yet, or the reason is listed below.",
@@ -180,7 +180,7 @@ def _reasons(result: Entry) -> str:
         lines += [
             f"- **{graph}**, {', '.join(rows)}: {reason}." for reason, rows in by_reason.items()
         ]
-    return "\n".join(["Cells without a whole result:", "", *lines]) if lines else ""
+    return "\n".join(["Cells without a complete result:", "", *lines]) if lines else ""
 
 
 def _is_below(cell: Entry) -> bool:
@@ -228,12 +228,12 @@ def _protocol(result: Entry) -> str:
     points = [
         f"Settings of every model where it isn't searched: `{protocol}` (Adam; `num_layers` counts "
         "HeroFilter's stem and its mixer blocks). Baselines see graphs without directions, as the "
-        "paper's do; `herofilter-directed` keeps them and so stands beside the ranking.",
-        f"Search: {result['trials']} settings per model and graph, each trained on the first "
-        f"splits ({search or 'none'}) and judged by mean validation accuracy; the first four are "
-        "the same for all models, the "
-        "others are drawn by Optuna's TPE sampler from one space (rate, decay, dropouts, scaling) "
-        "and the model's own options. HeroFilter has no more trials than any other.",
+        "paper's do; `herofilter-directed` keeps them and is therefore not ranked.",
+        f"Search: {result['trials']} trials per model and graph, each trained on the first "
+        f"splits ({search or 'none'}) and judged by mean validation accuracy; the hyperparameters "
+        "of the first four are the same for all models, the others are suggested by Optuna's TPE "
+        "sampler from one space (rate, decay, dropouts, scaling) and the options of the model. "
+        "HeroFilter has no more trials than any other.",
         "The chosen settings are trained on all splits; only there are test labels read. Seed 0.",
         "Every finished training is a line of `trainings.jsonl` with settings, their hash, seed, "
         "versions and numbers.",

@@ -19,13 +19,15 @@ VARIANTS = {
     "ppr": Variant(
         "Personalised PageRank",
         ("patcher=fast", "relations=out"),
-        "Do patches of a fixed filter from the literature do as well? It isn't quite a twin: one "
-        "set of slots and one summary where the reference has two of each.",
+        "Do patches of a fixed filter from the literature do as well? It differs in more than the "
+        "filter: one set of slots and one summary where the reference has two of each.",
     ),
     "fixed": Variant(
-        "Fixed filters", ("learn_filter=false",), "The reference's twin: are its starts enough?"
+        "Fixed filters",
+        ("learn_filter=false",),
+        "The reference with fixed filters: are its starts enough?",
     ),
-    "learned": Variant("Learned filters", (), "The reference that the others are held against."),
+    "learned": Variant("Learned filters", (), "The reference that the others are compared with."),
     "learned-lr-1e-2": Variant(
         "Learned ten times faster", ("filter_lr=0.01",), "Does the filter move too slowly?"
     ),
@@ -52,7 +54,7 @@ VARIANTS = {
     "no-summary-fixed": Variant(
         "Fixed, no summary",
         ("summary=false", "learn_filter=false"),
-        "The twin of the next: fixed filters that act through the patch alone.",
+        "The next variant with fixed filters, which act through the patch alone.",
     ),
     "no-summary-learned": Variant(
         "Learned, no summary",
@@ -62,7 +64,7 @@ VARIANTS = {
     "small-patch-fixed": Variant(
         "Fixed, three tokens",
         ("patch_size=3", "learn_filter=false"),
-        "The twin of the next: two members to choose, one per filter.",
+        "The next variant with fixed filters: two members to choose, one per filter.",
     ),
     "small-patch-learned": Variant(
         "Learned, three tokens",

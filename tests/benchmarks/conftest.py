@@ -1,4 +1,4 @@
-"""Benchmarks choose threads for a process of their own; here they share one with other tests."""
+"""Restore what benchmarks set in their processes, since here they share one with other tests."""
 
 from collections.abc import Iterator
 

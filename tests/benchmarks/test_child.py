@@ -51,8 +51,8 @@ def test_memory_is_limited() -> None:
 
 def test_a_child_has_its_own_peak() -> None:
     held = bytearray(2**29)
-    own = run_child(peak_gib).value
-    assert 0 < own < 0.4 < peak_gib()
+    child = run_child(peak_gib).value
+    assert 0 < child < 0.4 < peak_gib()
     assert len(held) == 2**29
 
 

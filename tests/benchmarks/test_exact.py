@@ -31,7 +31,7 @@ def test_scores_are_those_of_a_dense_solve(matrix: sp.csr_array) -> None:
 
 
 def test_recall_counts_ties_fairly_and_the_source_in_front() -> None:
-    # a star: all leaves are equals
+    # a star: all leaves are tied
     star = np.zeros((6, 6))
     star[0, 1:] = star[1:, 0] = 1
     truth = exact_truth(sp.csr_array(star + np.eye(6)), np.array([0, 3]), 3, c=0.5)

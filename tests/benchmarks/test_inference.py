@@ -18,7 +18,7 @@ from benchmarks.inference import inference_table, main, run_inference
 from benchmarks.inference_work import (
     load_graph,
     measure_inference,
-    measure_turns,
+    measure_interleaved,
     ratio,
     settings_of,
 )
@@ -31,15 +31,15 @@ MODELS = [entry.name for entry in list_models()]
 
 @pytest.fixture(autouse=True)
 def _own_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The measured work changes this variable, which is its own in a process of its own."""
+    """Restore the variable that the measured work changes, since it runs in this process here."""
     monkeypatch.setenv("HEROFILTER_CACHE", os.environ["HEROFILTER_CACHE"])
 
 
 @pytest.fixture(autouse=True)
 def _few_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inference_work, "LEAST", 0.0)
-    monkeypatch.setattr(inference_work, "TURN", 0.0)
-    monkeypatch.setattr(inference, "TURNS", 2)
+    monkeypatch.setattr(inference_work, "ROUND_SECONDS", 0.0)
+    monkeypatch.setattr(inference, "ROUNDS", 2)
 
 
 def test_every_model_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,7 +48,7 @@ def test_every_model_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [row["model"] for row in rows] == MODELS
     assert {"herofilter", "fast-herofilter", "gcn", "linkx"} <= set(MODELS)
     assert {row["model"]: row["why"] for row in rows if row["why"] is not None} == {}
-    # two turns of three passes, of which the first isn't counted
+    # two rounds of three passes, of which the first isn't counted
     for row in rows:
         assert 0 < row["fastest"] <= row["seconds"]
         assert row["precompute_seconds"] > 0
@@ -77,7 +77,7 @@ def test_every_model_may_use_all_threads() -> None:
         config = settings_of(model)
         data = inference_work.prepare(load_graph("karate"), config, model)
         network = entry.build(data, config)
-        ways = inference_work._ways(network, data)
+        ways = inference_work._variants(network, data)
         used[model] = {count for count, _ in ways}
         logits = [work() for _, work in ways]
         torch.testing.assert_close(logits[0], logits[-1])
@@ -103,7 +103,7 @@ def test_a_spectrum_of_an_earlier_run_is_not_used(monkeypatch: pytest.MonkeyPatc
 
 def test_a_model_that_cannot_run_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(work: Any, graph: str, model: Any, *rest: Any, **limits: Any) -> Outcome:
-        assert work is not measure_turns, "one model has nobody to take turns with"
+        assert work is not measure_interleaved, "one model can't be interleaved with others"
         if model == "gat":
             return Outcome(why="a matrix needs 3 TiB (22 GiB are free); use fewer nodes")
         return here(work, graph, model, *rest)
@@ -128,8 +128,8 @@ def test_models_take_turns_on_a_small_graph(monkeypatch: pytest.MonkeyPatch) -> 
         name = type(network).__name__
         return [(count, partial(order.append, f"{name} {count}")) for count in (1, 2)]
 
-    monkeypatch.setattr(inference_work, "_ways", ways)
-    rows = measure_turns("karate", ["mlp", "gcn"], 2)
+    monkeypatch.setattr(inference_work, "_variants", ways)
+    rows = measure_interleaved("karate", ["mlp", "gcn"], 2)
     one = [name for name in ("MLP 1", "MLP 2", "GCN 1", "GCN 2") for _ in range(3)]
     assert [name.upper() for name in order] == 2 * one
     assert {row["repetitions"] for row in rows.values()} == {4}
@@ -144,12 +144,12 @@ def test_turns_that_fail_leave_the_times(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(work: Any, *rest: Any, **limits: Any) -> Outcome:
-        return Outcome(why="no room") if work is measure_turns else here(work, *rest)
+        return Outcome(why="no room") if work is measure_interleaved else here(work, *rest)
 
     monkeypatch.setattr(inference, "run_child", fail)
     result = run_inference(["karate"], ["mlp", "gcn"], repetitions=2)
     assert [row["repetitions"] for row in result["graphs"]["karate"]] == [2, 2]
-    assert "karate: not by turns: no room" in capsys.readouterr().err
+    assert "karate: not interleaved: no room" in capsys.readouterr().err
 
 
 def test_limits_reach_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,7 +192,7 @@ def test_the_command_writes_numbers_and_a_picture(
     assert more["graphs"]["club"] == both["graphs"]["club"]
     assert more["runs"]["karate, added"]["models"] == ["gcn", "fast-herofilter"]
     assert more["runs"]["karate"] == both["runs"]["karate"]
-    # each run of others has its own entry, also after a second one
+    # each run of other models has a separate entry, also after a second one
     for models in ("chebnet,fast-herofilter", "chebnet,fast-herofilter"):
         main(["--graphs", "karate", "--models", models, "--write", "--add"])
     runs = json.loads((tmp_path / "inference.json").read_text(encoding="utf-8"))["runs"]

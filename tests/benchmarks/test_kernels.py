@@ -1,4 +1,4 @@
-"""The compiled loops are held against torch's, and measured."""
+"""The compiled loops are compared with torch, and measured."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from benchmarks.kernels import main, run_kernels
 def test_the_command_writes_ratios(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    small = run_kernels("karate", nodes=5, turns=2)
+    small = run_kernels("karate", nodes=5, rounds=2)
     assert len(small["rows"]) == len(kernels.COLUMNS) + len(kernels.MIXERS)
     for row in small["rows"]:
         assert row["ratio"] == pytest.approx(row["torch_seconds"] / row["seconds"])
@@ -28,4 +28,4 @@ def test_the_command_writes_ratios(
 def test_a_wrong_loop_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "multiply_sparse", lambda matrix, dense: matrix @ dense + 1)
     with pytest.raises(AssertionError):
-        run_kernels("karate", nodes=5, turns=1)
+        run_kernels("karate", nodes=5, rounds=1)

@@ -48,11 +48,11 @@ def test_every_file_counts(tmp_path: Path, name: str) -> None:
 
     def write(folder: Path, value: float) -> None:
         (folder / "run").mkdir(parents=True)
-        numbers = {key: value if key == name else 0.0 for key in ("history.json", "metrics.json")}
+        values = {key: value if key == name else 0.0 for key in ("history.json", "metrics.json")}
         metrics = {"seconds": value, "splits": {"0": {"seconds": 2.0 * value}}}
-        metrics["test"] = numbers["metrics.json"]
+        metrics["test"] = values["metrics.json"]
         (folder / "run" / "metrics.json").write_text(json.dumps(metrics), encoding="utf-8")
-        text = json.dumps([numbers["history.json"]])
+        text = json.dumps([values["history.json"]])
         (folder / "run" / "history.json").write_text(text, encoding="utf-8")
         weight = torch.full((2,), value if name == "weights.safetensors" else 0.0)
         save_tensors(folder / "run" / "weights.safetensors", {"w": weight}, {})

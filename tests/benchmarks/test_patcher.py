@@ -1,4 +1,4 @@
-"""The benchmark of the patcher on a graph of 34 nodes: its keys, its rules, its words."""
+"""The benchmark of the patcher on a graph of 34 nodes: keys of the result, rules and messages."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from rich.console import Console
 from benchmarks import patcher
 from benchmarks.child import Outcome
 from benchmarks.patcher import main, patcher_table, run_patcher
-from benchmarks.patcher_work import Task, measure_ours, measure_peer, measure_whole
+from benchmarks.patcher_work import Task, measure_all_nodes, measure_ours, measure_peer
 from benchmarks.peers import PACKAGES
 from tests.benchmarks.here import here
 
@@ -67,7 +67,7 @@ def test_the_loosest_tolerance_that_is_as_good_is_taken(task: Task) -> None:
 
 
 def test_all_nodes(task: Task) -> None:
-    found = measure_whole(task, threads=1)
+    found = measure_all_nodes(task, threads=1)
     assert found["filled"] == 1.0
     assert 0 <= found["certified"] <= 1
     assert found["nodes_per_second"] == pytest.approx(34 / found["seconds_all_nodes"])

@@ -36,11 +36,11 @@ def test_patch_sizes_are_compared_on_one_graph() -> None:
 def test_a_graph_on_disk_is_the_graph_that_was_drawn(tmp_path: Path) -> None:
     graph = Graph(60, 280, seed=1)
     make_graph(graph, tmp_path)
-    kept, drawn = read_graph(graph, tmp_path), power_law_graph(60, 280, seed=1)
+    kept, generated = read_graph(graph, tmp_path), power_law_graph(60, 280, seed=1)
     assert kept.num_nodes == 60
-    assert kept.x.equal(drawn.x)
-    assert kept.edge_index.equal(drawn.edge_index)
-    assert kept.train_mask.equal(drawn.train_mask)
+    assert kept.x.equal(generated.x)
+    assert kept.edge_index.equal(generated.edge_index)
+    assert kept.train_mask.equal(generated.train_mask)
 
 
 def test_every_stage_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +63,7 @@ def test_every_stage_is_measured_once(tmp_path: Path, monkeypatch: pytest.Monkey
     calls.clear()
     assert run_scale(tasks, path) == (lines, [])
     assert calls == []
-    # of a run that was cut off in the middle of a line, the rest is measured, and the patches anew
+    # after a line that was cut off, the rest is measured, and the patches are made again
     text = path.read_text(encoding="utf-8")
     path.write_text(text[: text.index('"inference"')], encoding="utf-8")
     again, _ = run_scale(tasks[:1], path)

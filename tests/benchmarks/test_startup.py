@@ -1,4 +1,4 @@
-"""Start-up is measured in processes of their own, as ratios to one of them."""
+"""Start-up is measured in separate processes, as ratios to one of them."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from benchmarks import startup
 from benchmarks.child import Outcome
 from benchmarks.startup import BAR, BASE, LINES, Cost, Line, main, measure, run_startup
 
-# a process of its own: what this one holds would count as held by those that it starts
+# a separate process: memory of this one would count as that of the processes it starts
 MEASURE = """
 import json
 from pathlib import Path
@@ -63,7 +63,7 @@ def test_ratios_leave_the_first_run_out(ran: list[tuple[str, ...]]) -> None:
     result = run_startup(2, lines)
     assert [row["ratio"] for row in result["rows"]] == [1.0, 0.25]
     assert [row["bar"] for row in result["rows"]] == [None, 0.3]
-    # a model is fitted first, and then the lines take turns
+    # a model is fitted first, and then the lines are interleaved
     assert ran[0][2] == "fit"
     assert ran[1:] == [line.words for line in lines.values()] * 3
 

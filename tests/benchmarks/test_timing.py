@@ -1,4 +1,4 @@
-"""How often something is measured."""
+"""The number of repetitions of a measurement."""
 
 import pytest
 

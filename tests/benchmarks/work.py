@@ -3,8 +3,8 @@
 import os
 
 
-def double(number: int) -> int:
-    return 2 * number
+def double(value: int) -> int:
+    return 2 * value
 
 
 def large(count: int) -> bytes:
@@ -25,8 +25,8 @@ def take(count: int) -> int:
     return len(bytearray(count))
 
 
-def die(number: int) -> None:
-    os.kill(os.getpid(), number)
+def die(signal_number: int) -> None:
+    os.kill(os.getpid(), signal_number)
 
 
 def variables() -> tuple[str | None, ...]:

@@ -1,4 +1,4 @@
-"""Nodes with the same edges."""
+"""Structurally equivalent nodes are found and merged."""
 
 import numpy as np
 import pytest
@@ -15,16 +15,16 @@ from herofilter.spectral.sparse import arrays_of
 from tests import awkward
 
 
-def grown(weighted=True):
-    """Return a matrix in which each node of a smaller one has one to four twins, and their sets."""
-    draw = np.random.default_rng(0)
-    small = sp.random_array((12, 12), density=0.4, rng=draw, dtype=np.float32).toarray()
+def with_equivalent_nodes(weighted=True):
+    """Repeat each node of a small matrix one to four times; return it and the node repeated."""
+    generator = np.random.default_rng(0)
+    small = sp.random_array((12, 12), density=0.4, rng=generator, dtype=np.float32).toarray()
     small = small if weighted else (small > 0).astype(np.float32)
-    owner = draw.permutation(np.repeat(np.arange(12), draw.integers(1, 5, size=12)))
+    owner = generator.permutation(np.repeat(np.arange(12), generator.integers(1, 5, size=12)))
     return sp.csr_array(small[owner][:, owner]), owner
 
 
-def twins_of(matrix):
+def groups_of(matrix):
     return find_equivalent_nodes(
         *(arrays_of(csr_of(sp.csr_array(one))) for one in (matrix, matrix.T))
     )
@@ -32,35 +32,35 @@ def twins_of(matrix):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_groups_are_the_nodes_with_equal_rows_and_columns(weighted):
-    matrix, owner = grown(weighted)
-    twins, dense = twins_of(matrix), matrix.toarray()
+    matrix, owner = with_equivalent_nodes(weighted)
+    nodes, dense = groups_of(matrix), matrix.toarray()
     both = np.hstack([dense, dense.T])
     equal = (both[:, None] == both[None]).all(-1)
-    np.testing.assert_array_equal(twins.group[:, None] == twins.group[None], equal)
-    assert len(twins.first) <= owner.max() + 1 < len(owner)
-    np.testing.assert_allclose(twins.share, 1 / np.bincount(twins.group))
-    np.testing.assert_array_equal(twins.group[twins.first], np.arange(len(twins.first)))
+    np.testing.assert_array_equal(nodes.group[:, None] == nodes.group[None], equal)
+    assert len(nodes.first) <= owner.max() + 1 < len(owner)
+    np.testing.assert_allclose(nodes.share, 1 / np.bincount(nodes.group))
+    np.testing.assert_array_equal(nodes.group[nodes.first], np.arange(len(nodes.first)))
     # the first of its group, and groups with more edges before others
-    assert all(twins.first[group] <= node for node, group in enumerate(twins.group))
-    assert (np.diff(np.diff(matrix.indptr)[twins.first]) <= 0).all()
+    assert all(nodes.first[group] <= node for node, group in enumerate(nodes.group))
+    assert (np.diff(np.diff(matrix.indptr)[nodes.first]) <= 0).all()
 
 
-def test_a_merged_matrix_makes_the_same_of_means():
-    matrix, _ = grown()
-    twins = twins_of(matrix)
+def test_merged_matrix_gives_the_same_product():
+    matrix, _ = with_equivalent_nodes()
+    nodes = groups_of(matrix)
     dense = np.random.default_rng(1).normal(size=(matrix.shape[0], 3))
-    groups = range(len(twins.first))
-    means = np.stack([dense[twins.group == group].mean(0) for group in groups])
-    found = (merge_equivalent_nodes(matrix, twins) @ means)[twins.group]
+    groups = range(len(nodes.first))
+    means = np.stack([dense[nodes.group == group].mean(0) for group in groups])
+    found = (merge_equivalent_nodes(matrix, nodes) @ means)[nodes.group]
     np.testing.assert_allclose(found, matrix @ dense, rtol=1e-5)
 
 
 def test_equal_hashes_are_not_enough(monkeypatch):
-    matrix, _ = grown()
-    expected = twins_of(matrix)
+    matrix, _ = with_equivalent_nodes()
+    expected = groups_of(matrix)
     # every row has the hash of every other one
     monkeypatch.setattr(module, "_add_keys", lambda *_: None)
-    found = twins_of(matrix)
+    found = groups_of(matrix)
     pairs = found.group[:, None] == found.group[None]
     assert not (pairs & (expected.group[:, None] != expected.group[None])).any()
 
@@ -78,12 +78,12 @@ def test_awkward_graphs_keep_their_summaries(name):
 @pytest.mark.parametrize("directed", ["keep", "symmetrise"])
 @pytest.mark.parametrize("self_loops", [False, True])
 def test_summaries_of_equivalent_nodes(directed, self_loops):
-    matrix, _ = grown(weighted=False)
+    matrix, _ = with_equivalent_nodes(weighted=False)
     edges = torch.from_numpy(np.stack(matrix.nonzero())).long()
     data = Data(edge_index=edges, num_nodes=matrix.shape[0])
     patcher = FastPatcher(4, c=0.3, self_loops=self_loops, directed=directed, relations=RELATIONS)
     summary = RelationSummary(data, patcher)
-    # an edge to oneself tells twins apart unless they are neighbours, which some of these are
+    # self-loops tell equivalent nodes apart unless they are neighbours, which some of these are
     assert len(summary.equivalent.first) < matrix.shape[0]
     hidden = torch.randn(matrix.shape[0], 40, generator=torch.Generator().manual_seed(0))
     expected = summary.summarise(hidden)
@@ -107,12 +107,12 @@ def test_real_graphs_have_many(graph, groups, edges, kept):
     patcher = FastPatcher(4, self_loops=False, directed="symmetrise", relations=("out",))
     summary = RelationSummary(data, patcher)
     assert len(summary.equivalent.first) == groups
-    assert summary.forwards.values().numel() == edges
+    assert summary.matrix.values().numel() == edges
     assert len(summary.merged[0][1]) == kept
 
 
 def jit_cases():
-    return twins_of(grown()[0])._asdict()
+    return groups_of(with_equivalent_nodes()[0])._asdict()
 
 
 def test_without_jit(without_jit):

@@ -157,16 +157,16 @@ def test_permutation_equivariance(method, directed):
 
 
 @pytest.mark.parametrize("method", ["auto", "series", "push"])
-def test_subset_equals_rows_of_the_whole(method, monkeypatch):
+def test_subset_equals_rows_of_all_nodes(method, monkeypatch):
     data = random_graph()
     patcher = FastPatcher(5, method=method)
-    whole = patcher(data)
+    expected = patcher(data)
     nodes = torch.tensor([7, 3, 39, 7])
     monkeypatch.setattr(series, "BLOCK_BYTES", 4 * 8 * 40 * 3)
     some = patcher(data, nodes)
     assert torch.equal(some.nodes, nodes)
-    assert torch.equal(some.index, whole.index[nodes])
-    assert torch.equal(some.score, whole.score[nodes])
+    assert torch.equal(some.index, expected.index[nodes])
+    assert torch.equal(some.score, expected.score[nodes])
     mask = torch.zeros(40, dtype=torch.bool)
     mask[[3, 7]] = True
     assert patcher(data, mask).nodes.tolist() == [3, 7]
@@ -176,10 +176,10 @@ def test_subset_equals_rows_of_the_whole(method, monkeypatch):
 @pytest.mark.parametrize("method", ["series", "push"])
 def test_without_edges_there_is_only_the_ego(method):
     data = Data(edge_index=torch.empty(2, 0, dtype=torch.long), num_nodes=3)
-    for self_loops, own in ((True, 1.0), (False, 0.5)):
+    for self_loops, own_score in ((True, 1.0), (False, 0.5)):
         patches = FastPatcher(2, method=method, self_loops=self_loops, tolerance=1e-9)(data)
         assert patches.index.tolist() == [[0, -1], [1, -1], [2, -1]]
-        torch.testing.assert_close(patches.score[:, 0], torch.full((3,), own))
+        torch.testing.assert_close(patches.score[:, 0], torch.full((3,), own_score))
 
 
 def test_directions():

@@ -106,12 +106,12 @@ def test_missing_and_damaged_files(tmp_path):
         f"{path} must be a file of patches, but there is none; write one with Patches.save"
     )
     some_patches().save(path)
-    whole = path.read_bytes()
-    flipped = bytearray(whole)
-    flipped[len(whole) // 3] ^= 255
-    for content in (b"", b"text", whole[: len(whole) // 2], bytes(flipped)):
+    intact = path.read_bytes()
+    flipped = bytearray(intact)
+    flipped[len(intact) // 3] ^= 255
+    for content in (b"", b"text", intact[: len(intact) // 2], bytes(flipped)):
         path.write_bytes(content)
-        with pytest.raises(DamagedFileError, match="make the patches anew") as error:
+        with pytest.raises(DamagedFileError, match="make the patches again") as error:
             Patches.load(path)
         assert "\n" not in str(error.value)
     np.savez(path, index=np.zeros((2, 2), dtype=np.int64))
@@ -190,8 +190,8 @@ def test_take_and_slot():
     mask = torch.zeros(30, dtype=torch.bool)
     mask[[1, 5]] = True
     assert patches.take(mask).nodes.tolist() == [1, 5]
-    nobody = patches.take(torch.tensor([], dtype=torch.long))
-    assert (nobody.num_rows, nobody.num_nodes, nobody.slots) == (0, 30, patches.slots)
+    empty = patches.take(torch.tensor([], dtype=torch.long))
+    assert (empty.num_rows, empty.num_nodes, empty.slots) == (0, 30, patches.slots)
     part = patches.slot("patch")
     assert torch.equal(part.index, patches.index[:, 1:])
     assert part.slots == (Slot("patch", 0, 5),)

@@ -95,7 +95,7 @@ def test_without_directions_both_ways_are_the_same() -> None:
     assert torch.equal(one.index, other.index)
 
 
-def test_hubs_beyond_the_tolerance_are_passed_over() -> None:
+def test_hubs_beyond_the_tolerance_are_skipped() -> None:
     star = Data(edge_index=torch.tensor([[1, 2, 3, 4], [0, 0, 0, 0]]), num_nodes=5)
     settings = {"patch_size": 3, "self_loops": False, "directed": "keep"}
     seen = FastPatcher(relations=("coreference",), **settings)(star)
@@ -141,7 +141,7 @@ def test_errors(relations: tuple[str, ...], message: str) -> None:
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_summary_is_the_product_with_the_whole_relation(relation: str) -> None:
+def test_summary_is_the_product_with_the_full_matrix(relation: str) -> None:
     data = directed_graph()
     patcher = FastPatcher(5, c=0.3, self_loops=False, directed="keep", relations=(relation,))
     hidden = torch.randn(30, 4, generator=torch.Generator().manual_seed(0))
@@ -186,12 +186,12 @@ def test_each_relation_counts_in_the_estimate_of_memory() -> None:
 def test_summary_without_gradients(
     relations: tuple[str, ...], weighted: bool, directed: str
 ) -> None:
-    """It is made by a compiled loop then, which shares walks and tables between relations."""
-    data, draw = directed_graph(50, 120), torch.Generator().manual_seed(0)
+    """A compiled loop computes it then and shares sparse products between relations."""
+    data, generator = directed_graph(50, 120), torch.Generator().manual_seed(0)
     if weighted:
-        data.edge_weight = torch.rand(data.edge_index.size(1), generator=draw) + 0.1
+        data.edge_weight = torch.rand(data.edge_index.size(1), generator=generator) + 0.1
     patcher = FastPatcher(5, c=0.3, self_loops=False, directed=directed, relations=relations)
-    summary, hidden = RelationSummary(data, patcher), torch.randn(50, 40, generator=draw)
+    summary, hidden = RelationSummary(data, patcher), torch.randn(50, 40, generator=generator)
     expected = summary.summarise(hidden)
     with torch.no_grad():
         torch.testing.assert_close(summary.summarise(hidden), expected, rtol=1e-4, atol=1e-5)
@@ -199,23 +199,23 @@ def test_summary_without_gradients(
 
 
 def test_columns_of_a_summary_do_not_depend_on_one_another() -> None:
-    """Without gradients it is made in blocks of columns, of which the last is narrower."""
+    """Without gradients it is computed in blocks of columns, the last of which is narrower."""
     data = directed_graph(50, 120)
     summary = RelationSummary(data, FastPatcher(patch_size=4, directed="symmetrise"))
     hidden = torch.randn(50, 70, generator=torch.Generator().manual_seed(0))
-    whole = summary.summarise(hidden)
+    expected = summary.summarise(hidden)
     with torch.no_grad():
-        torch.testing.assert_close(summary.summarise(hidden), whole)
+        torch.testing.assert_close(summary.summarise(hidden), expected)
         assert summary.summarise(hidden[:, :0]).shape == (summary.num_summaries, 50, 0)
 
 
 @pytest.mark.parametrize("width", [8, 32, 40])
 @pytest.mark.parametrize("nodes", [None, [3, 0, 7]])
 def test_a_layer_and_its_summaries_at_once(width: int, nodes: list[int] | None) -> None:
-    data, draw = directed_graph(50, 120), torch.Generator().manual_seed(0)
-    data.x = (torch.rand(50, 12, generator=draw) * (torch.rand(50, 12, generator=draw) > 0.6)).to(
-        torch.float32
-    )
+    data, generator = directed_graph(50, 120), torch.Generator().manual_seed(0)
+    data.x = (
+        torch.rand(50, 12, generator=generator) * (torch.rand(50, 12, generator=generator) > 0.6)
+    ).to(torch.float32)
     patcher = FastPatcher(5, self_loops=False, directed="keep", relations=RELATIONS)
     config = ModelConfig(hidden_channels=width, dropout=0.0, input_dropout=0.0)
     relations = RelationSummary(data, patcher)
@@ -231,5 +231,5 @@ def test_a_layer_and_its_summaries_at_once(width: int, nodes: list[int] | None) 
         torch.testing.assert_close(hidden, model.hidden(data.x))
         torch.testing.assert_close(summary, relations.summarise(hidden))
         torch.testing.assert_close(model(data, chosen), expected, rtol=1e-4, atol=1e-5)
-    # where something is learned, the layers are asked
+    # with gradients the layers are called
     assert model.stem.as_layer(data.x) is None

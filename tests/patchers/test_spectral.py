@@ -17,8 +17,8 @@ from herofilter.spectral import (
 from tests.awkward import AWKWARD
 
 
-def dense_relevance(patcher: SpectralPatcher, number: int = 0) -> torch.Tensor:
-    response = patcher.responses()[number]
+def dense_relevance(patcher: SpectralPatcher, position: int = 0) -> torch.Tensor:
+    response = patcher.responses()[position]
     return patcher.vectors @ torch.diag(response) @ patcher.vectors.t()
 
 
@@ -131,9 +131,9 @@ def test_refresh_follows_the_filter() -> None:
 
 def test_blocks_do_not_change_the_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     data = csbm(num_nodes=60, seed=3)
-    whole = SpectralPatcher(data, patch_size=6).index
+    expected = SpectralPatcher(data, patch_size=6).index
     monkeypatch.setattr("herofilter.patchers.spectral._BLOCK_BYTES", 4 * 60 * 7)
-    assert torch.equal(SpectralPatcher(data, patch_size=6).index, whole)
+    assert torch.equal(SpectralPatcher(data, patch_size=6).index, expected)
 
 
 def test_truncated_spectrum() -> None:
@@ -202,11 +202,11 @@ def dense_matrix(data: Data, *, self_loops: bool = True, directed: str = "keep")
     return torch.from_numpy(matrix.toarray()).float()
 
 
-def directed_relevance(patcher: SpectralPatcher, number: int = 0) -> torch.Tensor:
+def directed_relevance(patcher: SpectralPatcher, position: int = 0) -> torch.Tensor:
     left, right = patcher.vectors, patcher.right
-    if patcher.sides[number] == "in":
+    if patcher.sides[position] == "in":
         left, right = right, left
-    even, odd = patcher.filters[number].parts(patcher.eigenvalues, patcher.weights[number])
+    even, odd = patcher.filters[position].parts(patcher.eigenvalues, patcher.weights[position])
     return left @ torch.diag(even) @ left.t() + left @ torch.diag(odd) @ right.t()
 
 
@@ -222,7 +222,7 @@ def test_symmetric_graphs_give_the_papers_patches(side: str, start: str, activat
         filters = AdaptiveFilter(6, activation, start)
         paper = SpectralPatcher(data, 6, filters)
         sided = SpectralPatcher(data, 6, filters, directed="keep", sides=[side])
-        # one plain hop is full of ties, which rounding may part in one basis and not in the other
+        # one hop has many ties, which rounding may break in one basis and not in the other
         if (activation, start) != ("identity", "hop1"):
             assert torch.equal(paper.index, sided.index)
         assert torch.equal(paper().mask, sided().mask)
@@ -328,9 +328,9 @@ def test_every_side_learns() -> None:
     upstream = torch.randn(40, 9, generator=torch.Generator().manual_seed(0))
     (patcher().score[:, 1:] * upstream).sum().backward()
     chosen = patcher.index[:, 1:]
-    for number, weight in enumerate(patcher.weights):
-        part = slice(3 * number, 3 * number + 3)
-        relevance = directed_relevance(patcher, number).gather(1, chosen[:, part].clamp(min=0))
+    for position, weight in enumerate(patcher.weights):
+        part = slice(3 * position, 3 * position + 3)
+        relevance = directed_relevance(patcher, position).gather(1, chosen[:, part].clamp(min=0))
         loss = (relevance * upstream[:, part] * (chosen[:, part] >= 0)).sum()
         (expected,) = torch.autograd.grad(loss, weight)
         torch.testing.assert_close(weight.grad, expected, atol=1e-4, rtol=1e-3)
@@ -352,7 +352,7 @@ def test_directions_on_awkward_graphs(graph: str, selection: str, self_loops: bo
         selection=selection,
     )
     patches = patcher()
-    relevances = [directed_relevance(patcher, number) for number in range(2)]
+    relevances = [directed_relevance(patcher, position) for position in range(2)]
     for slot, relevance in zip(patches.slots[1:], relevances, strict=True):
         index = patches.index[:, slot.start : slot.stop]
         score = patches.score[:, slot.start : slot.stop]
@@ -390,13 +390,13 @@ def test_directed_summary_is_the_full_response() -> None:
     patcher = SpectralPatcher(directed_csbm(), 4, filters, directed="keep", sides=["out", "in"])
     hidden = torch.randn(40, 3, generator=torch.Generator().manual_seed(0))
     nodes = torch.tensor([7, 1])
-    for number in range(2):
-        even, odd = filters[number].parts(patcher.eigenvalues, patcher.weights[number])
+    for position in range(2):
+        even, odd = filters[position].parts(patcher.eigenvalues, patcher.weights[position])
         bound = (even.abs() + odd.abs()).max()
-        expected = directed_relevance(patcher, number) @ hidden / bound
-        close(patcher.summarise(hidden)[number], expected)
-        close(patcher.summarise(hidden, nodes)[number], expected[nodes])
-        assert torch.linalg.matrix_norm(directed_relevance(patcher, number), 2) <= bound + 1e-5
+        expected = directed_relevance(patcher, position) @ hidden / bound
+        close(patcher.summarise(hidden)[position], expected)
+        close(patcher.summarise(hidden, nodes)[position], expected[nodes])
+        assert torch.linalg.matrix_norm(directed_relevance(patcher, position), 2) <= bound + 1e-5
 
 
 def test_directed_patches_are_the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:

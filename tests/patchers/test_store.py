@@ -60,8 +60,10 @@ def test_certified_rows_are_kept(tmp_path: Path) -> None:
     assert write_patches(PATCHER, graph(), tmp_path / "other").patches().certified is None
 
 
-def test_cut_off_between_shards_it_goes_on(tmp_path: Path) -> None:
-    whole = contents(write_patches(PATCHER, graph(), tmp_path / "whole", shard_rows=20).path)
+def test_interrupted_between_shards_it_continues(tmp_path: Path) -> None:
+    expected = contents(
+        write_patches(PATCHER, graph(), tmp_path / "uninterrupted", shard_rows=20).path
+    )
     seen: list[Event] = []
 
     def stop(event: Event) -> None:
@@ -79,7 +81,7 @@ def test_cut_off_between_shards_it_goes_on(tmp_path: Path) -> None:
             with pytest.raises(DamagedFileError, match=r"must be finished before it is used"):
                 PatchStore.open(tmp_path / "cut").patches()
     assert starts > 2
-    assert contents(store.path) == whole
+    assert contents(store.path) == expected
     assert steps(seen)[-1] == (90, 90)
 
 
@@ -132,7 +134,7 @@ def test_damaged_folders(tmp_path: Path) -> None:
         PatchStore.open(tmp_path / "none")
     write_patches(PATCHER, graph(), tmp_path)
     (tmp_path / "index.bin").write_bytes(b"short")
-    with pytest.raises(DamagedFileError, match=r"index.bin hasn't its 1800 bytes"):
+    with pytest.raises(DamagedFileError, match=r"index.bin must have 1800 bytes"):
         PatchStore.open(tmp_path)
     (tmp_path / "store.json").write_text(json.dumps({"num_nodes": 90}))
     with pytest.raises(DamagedFileError):
@@ -161,7 +163,7 @@ def test_models_of_large_graphs_use_the_cache(tmp_path: Path, monkeypatch) -> No
     assert torch.equal(models[0](graph(), nodes), models[1](graph(), nodes))
 
 
-def test_a_cache_that_cannot_be_written_is_passed_over(tmp_path: Path, monkeypatch) -> None:
+def test_a_cache_that_cannot_be_written_is_skipped(tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("HEROFILTER_CACHE", str(tmp_path / "file"))
     with pytest.warns(CacheWarning, match="couldn't be kept for next time"):
@@ -169,7 +171,7 @@ def test_a_cache_that_cannot_be_written_is_passed_over(tmp_path: Path, monkeypat
     assert torch.equal(patches.index, PATCHER(graph()).index)
 
 
-def test_a_full_disk_is_no_end(tmp_path: Path, monkeypatch) -> None:
+def test_a_full_disk_is_reported_and_leaves_the_folder_usable(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("HEROFILTER_CACHE", str(tmp_path))
 
     def full(*_: int) -> None:
@@ -180,7 +182,7 @@ def test_a_full_disk_is_no_end(tmp_path: Path, monkeypatch) -> None:
         with pytest.warns(CacheWarning, match="No space left on device"):
             patches = storing.stored_patches(PATCHER, graph())
     assert torch.equal(patches.index, PATCHER(graph()).index)
-    # what was begun is no obstacle once there is room
+    # the unfinished folder is continued once there is space
     assert torch.equal(storing.stored_patches(PATCHER, graph()).index.long(), patches.index)
 
 
@@ -197,7 +199,7 @@ print("finished", flush=True)
 
 @pytest.mark.slow
 def test_killed_at_random_moments(tmp_path: Path) -> None:
-    whole = contents(write_patches(PATCHER, graph(2000), tmp_path / "a", shard_rows=100).path)
+    expected = contents(write_patches(PATCHER, graph(2000), tmp_path / "a", shard_rows=100).path)
     moments = random.Random(0)
     for attempt in range(3):
         process = subprocess.Popen(
@@ -209,4 +211,4 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
             os.kill(process.pid, signal.SIGKILL)
         rest = process.communicate()[0]
     assert rest == b"finished\n"
-    assert contents(tmp_path / "b") == whole
+    assert contents(tmp_path / "b") == expected

@@ -1,4 +1,4 @@
-"""The transform gives what the patcher gives, and keeps the company of PyG's own."""
+"""The transform gives what the patcher gives, and composes with those of PyG."""
 
 import inspect
 

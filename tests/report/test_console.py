@@ -81,20 +81,20 @@ def entry(name: str, **fields: object) -> ModelEntry:
 
 def test_model_table() -> None:
     models = [
-        entry("one", needs="n·n numbers", scales=False, options={"hops": (1, 2), "heads": (4,)}),
+        entry("one", needs="n·n floats", scales=False, options={"hops": (1, 2), "heads": (4,)}),
         entry("two", batches=True),
     ]
     text = text_of(model_table(models))
     rows = [[cell.strip() for cell in line.split("│")] for line in text.splitlines() if "│" in line]
     assert rows == [
-        ["one", "A (ICLR 2020)", "n·n numbers", "no", "no", "hops"],
+        ["one", "A (ICLR 2020)", "n·n floats", "no", "no", "hops"],
         ["", "", "", "", "", "heads"],
         ["two", "A (ICLR 2020)", "the edges", "yes", "yes", ""],
     ]
     assert "options are set with --set, such as --set hops=5" in text
 
 
-def test_names_stay_whole_on_a_narrow_terminal() -> None:
+def test_names_are_not_cut_on_a_narrow_terminal() -> None:
     infos = list_datasets()
     for table, names in (
         (model_table(list_models()), [entry.name for entry in list_models()]),

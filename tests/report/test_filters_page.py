@@ -77,11 +77,11 @@ def test_tables() -> None:
 def test_comparisons_are_paired() -> None:
     found = {(c.first, c.second, c.graph): c for c in comparisons(made_up())}
     assert len(found) == 9
-    own = found["learned", "fixed", "texas"]
+    pair = found["learned", "fixed", "texas"]
     differences = [0.1, 0.09, 0.09]
-    assert own.difference == pytest.approx(statistics.fmean(differences))
-    assert own.error == pytest.approx(statistics.stdev(differences) / 3**0.5)
-    assert own.verdict == "wins"
+    assert pair.difference == pytest.approx(statistics.fmean(differences))
+    assert pair.error == pytest.approx(statistics.stdev(differences) / 3**0.5)
+    assert pair.verdict == "wins"
     assert found["shared", "learned", "texas"].verdict == "loses"
     # the same values: no difference, and no standard error
     same = found["shared", "learned", "cora"]
@@ -116,7 +116,7 @@ def test_verdicts() -> None:
 def test_text() -> None:
     page = filters_page(made_up())
     assert page.startswith(
-        "# Does the learned filter earn its place?\n\n"
+        "# Is a learned filter better than a fixed one?\n\n"
         "This page is written by `herofilter bench filters`"
     )
     assert "Don't edit it by hand" in page
@@ -153,9 +153,9 @@ def test_the_page_is_the_same_after_a_file() -> None:
     assert filters_page(json.loads(json.dumps(made_up()))) == filters_page(made_up())
 
 
-def test_the_published_page_is_that_of_the_published_numbers() -> None:
-    numbers, page = ROOT / "results/filters.json", ROOT / "docs/filters.md"
-    if not numbers.exists() and not page.exists():
+def test_the_published_page_is_that_of_the_published_results() -> None:
+    results, page = ROOT / "results/filters.json", ROOT / "docs/filters.md"
+    if not results.exists() and not page.exists():
         pytest.skip("the study hasn't been published yet")
-    result = json.loads(numbers.read_text(encoding="utf-8"))
+    result = json.loads(results.read_text(encoding="utf-8"))
     assert page.read_text(encoding="utf-8") == filters_page(result)

@@ -1,4 +1,4 @@
-"""Bars that show the events of long work."""
+"""Progress bars that show the events of a callback."""
 
 import pytest
 from rich.progress import Progress

@@ -1,4 +1,4 @@
-r"""How far push can be below the exact scores, and whether a row's choice is beyond doubt.
+r"""How far push can be below the exact scores, and whether a row's choice is certified.
 
 Let :math:`\rho_w` be the mass that waits at :math:`w` unpushed, and :math:`d` degrees. Pushing all
 of it to the end would raise the score of node :math:`u` in the row of source :math:`v` by some
@@ -35,7 +35,7 @@ def certify(
     """Return whether no node left out can exceed the last one chosen by more than the margin.
 
     ``near`` are all nodes touched, ``index`` and ``score`` a full row, and the last score times
-    ``1 + margin`` is what nobody outside may exceed.
+    ``1 + margin`` is what no other node may exceed.
     """
     square, worst = 0.0, 0.0
     for u in near:

@@ -1,6 +1,6 @@
 r"""Local push: the largest entries of a row of a Neumann series, touching only nodes nearby.
 
-Row :math:`v` of :math:`(1-c)\sum_k c^k \mathbf{M}^k` counts discounted walks from :math:`v`. A push
+Row :math:`v` of :math:`(1-c)\sum_k c^k \mathbf{M}^k` sums discounted walks from :math:`v`. A push
 takes the mass that has reached a node and not gone on yet, and sends it along the node's edges;
 nodes whose waiting mass is below a limit are left alone. What reached a node, pushed on or not,
 counts as its score, so every score is a lower bound that rises to the exact one with the limit.
@@ -19,9 +19,9 @@ from herofilter.patchers.ppr.ranking import rank
 
 FINER = 0.25
 FINEST = 1e-30
-ENDLESS = np.int64(2**62)
-# edges of a node whose ends are asked for before it is its turn
-AHEAD = np.uint64(24)
+NO_LIMIT = np.int64(2**62)
+# how many edges before it is read the state of an edge's end is prefetched
+PREFETCH_DISTANCE = np.uint64(24)
 TWO, THREE = np.uint64(2), np.uint64(3)
 
 
@@ -29,8 +29,8 @@ class PushRule(NamedTuple):
     """When to stop.
 
     ``eps``: mass waits at a node while it is at most ``eps`` times its degree. ``refine``: edges
-    that a row may take until it is certified to ``margin``; 0 for no such thing. ``most`` is the
-    largest factor ``right`` of the graph.
+    that may be read for a row until it is certified to ``margin``; 0 certifies none. ``most`` is
+    the largest factor ``right`` of the graph.
     """
 
     c: float
@@ -42,7 +42,7 @@ class PushRule(NamedTuple):
 
 
 class PushSpace(NamedTuple):
-    """Arrays that one thread works in.
+    """The scratch arrays of one thread.
 
     ``work[u]`` holds the mass that reached ``u`` and the bar above which ``u`` must be pushed: the
     mass already pushed on plus ``eps * degree[u]``.
@@ -62,7 +62,7 @@ def workspace(graph: PushGraph, eps: float) -> PushSpace:
     kind = graph.indices.dtype
     # a power of two, so that a mask wraps positions in the queue
     queue = np.empty(1 << max(1, size).bit_length(), dtype=kind)
-    # one more place than nodes: the one after the last is written, too
+    # one more entry than nodes: the one after the last is written, too
     touched, pushed = np.empty(size + 1, dtype=kind), np.empty(size, dtype=kind)
     return PushSpace(work, queue, touched, pushed)
 
@@ -96,8 +96,8 @@ def spread(
         u = np.uint64(queue[head])
         head = (head + one) & mask
         waiting -= 1
-        # what a node needs is asked for while the ones before it are at work; each address is
-        # found in an array that was asked for a node earlier
+        # what a node needs is prefetched while the nodes before it are pushed; each address is
+        # read from an array that was prefetched one node earlier
         if waiting > 3:
             fourth = np.uint64(queue[(head + THREE) & mask])
             prefetch(indptr, fourth)
@@ -107,13 +107,13 @@ def spread(
         start, stop = np.uint64(indptr[u]), np.uint64(indptr[u + one])
         edges += int(stop - start)
         if not ready:
-            for e in range(start, min(stop, start + AHEAD)):
+            for e in range(start, min(stop, start + PREFETCH_DISTANCE)):
                 prefetch(work, np.uint64(indices[e]))
         ready = waiting > 0
         if ready:
             following = np.uint64(queue[head])
             first, last = np.uint64(indptr[following]), np.uint64(indptr[following + one])
-            for e in range(first, min(last, first + AHEAD)):
+            for e in range(first, min(last, first + PREFETCH_DISTANCE)):
                 prefetch(work, np.uint64(indices[e]))
         total = work[u, 0]
         limit = eps * degree[u]
@@ -123,13 +123,13 @@ def spread(
         flow = c * (total - (work[u, 1] - limit)) / degree[u]
         work[u, 1] = total + limit
         for e in range(start, stop):
-            if e + AHEAD < stop:
-                prefetch(work, np.uint64(indices[e + AHEAD]))
+            if e + PREFETCH_DISTANCE < stop:
+                prefetch(work, np.uint64(indices[e + PREFETCH_DISTANCE]))
             w = np.uint64(indices[e])
             before = work[w, 0]
             after = before + flow * weights[e]
             work[w, 0] = after
-            # written in any case and counted if it holds: jumps would often be guessed wrong
+            # written in any case and counted if it holds: a branch would often be mispredicted
             fresh = (before == 0.0) & (after > 0.0)
             touched[count] = indices[e]
             count += int(fresh)
@@ -145,11 +145,11 @@ def spread(
 
 @compiled(nogil=True)
 def lower_bars(graph: Any, space: Any, count: int, eps: float, finer: float) -> int:
-    """Go from the limit ``eps`` to ``finer``; enqueue what must be pushed, and count it."""
+    """Lower the limit from ``eps`` to ``finer``; enqueue the nodes above it, and count them."""
     work, waiting = space.work, 0
     for u in space.touched[:count]:
         old = eps * graph.degree[u]
-        # exact for a node that never pushed: its bar is how such nodes are told
+        # exact for a node that never pushed: such nodes are recognised by their bar
         sent = 0.0 if work[u, 1] == old else work[u, 1] - old
         work[u, 1] = sent + finer * graph.degree[u]
         if work[u, 0] > work[u, 1]:
@@ -160,13 +160,13 @@ def lower_bars(graph: Any, space: Any, count: int, eps: float, finer: float) -> 
 
 @compiled(nogil=True)
 def push_row(graph: Any, space: Any, rule: Any, v: Any, index: Any, score: Any) -> Any:
-    """Fill one row; return the edges it took and whether it is certified."""
+    """Fill one row; return the number of edges read and whether it is certified."""
     c, eps, work = rule.c, rule.eps, space.work
     space.queue[0] = v
     space.touched[0] = v
     work[v, 0] = 1.0
     scale = (1.0 - c) * graph.left[v]
-    count, senders, edges = spread(graph, space, c, eps, False, 1, 1, 0, ENDLESS)
+    count, senders, edges = spread(graph, space, c, eps, False, 1, 1, 0, NO_LIMIT)
     sure = False
     while True:
         near = space.touched[:count]
@@ -199,7 +199,7 @@ def push_row(graph: Any, space: Any, rule: Any, v: Any, index: Any, score: Any) 
             break
         waiting = lower_bars(graph, space, count, eps, eps * FINER)
         eps *= FINER
-        left = ENDLESS if short else rule.refine - edges
+        left = NO_LIMIT if short else rule.refine - edges
         count, senders, more = spread(graph, space, c, eps, True, waiting, count, senders, left)
         edges += more
     for u in space.touched[:count]:
@@ -214,7 +214,7 @@ def push_row(graph: Any, space: Any, rule: Any, v: Any, index: Any, score: Any) 
 def push_rows(
     graph: Any, space: Any, rule: Any, sources: Any, index: Any, score: Any, certified: Any
 ) -> int:
-    """Fill one row per source, leave ``space`` as it was, and return the edges it took."""
+    """Fill one row per source, leave ``space`` as it was, and return the number of edges read."""
     edges = 0
     for i in range(sources.shape[0]):
         more, sure = push_row(graph, space, rule, sources[i], index[i], score[i])

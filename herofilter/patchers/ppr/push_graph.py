@@ -12,8 +12,8 @@ REORDER_FROM = 50_000
 class PushGraph(NamedTuple):
     """CSR arrays of the matrix to push on, ``weights[e] / degree[u]``, and the scale of scores.
 
-    ``ids[u]`` is what the node in place ``u`` is called outside. ``symmetric`` says that a tighter
-    bound of errors holds.
+    ``ids[u]`` is the node at position ``u`` of these arrays. ``symmetric`` says that a tighter
+    error bound holds.
     """
 
     indptr: np.ndarray
@@ -45,7 +45,7 @@ def rescale(adjacency: sp.csr_array) -> PushGraph:
         ids = np.asarray(reverse_cuthill_mckee(sp.csr_matrix(adjacency), symmetric)).astype(small)
         adjacency = _renumber(adjacency, ids)
     if symmetric and bool((adjacency.data == 1).all()):
-        # what the general way would come to
+        # the same as _weigh, at less cost
         degree = np.maximum(np.diff(adjacency.indptr), 1.0)
         root, weights = np.sqrt(degree), np.broadcast_to(np.float32(1), adjacency.data.shape)
     else:
@@ -63,16 +63,16 @@ def _weigh(adjacency: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     tilt = root / np.sqrt(np.where(incoming > 0, incoming, 1.0))
     weights = (adjacency.data / mean * tilt[adjacency.indices]).astype(np.float32)
     if weights.size and (weights == weights[0]).all():
-        # one number seen nnz times: the innermost loop then reads one array less
+        # one value in position of nnz equal ones: the innermost loop then reads one array less
         weights = np.broadcast_to(weights[0], weights.shape)
     return degree, root, weights
 
 
-def places(graph: PushGraph) -> np.ndarray:
-    """Return where each node lies: the inverse of ``ids``."""
-    place = np.empty_like(graph.ids)
-    place[graph.ids] = np.arange(place.size, dtype=place.dtype)
-    return place
+def positions_of_nodes(graph: PushGraph) -> np.ndarray:
+    """Return the position of each node in the graph's arrays: the inverse of ``ids``."""
+    position = np.empty_like(graph.ids)
+    position[graph.ids] = np.arange(position.size, dtype=position.dtype)
+    return position
 
 
 def _is_symmetric(adjacency: sp.csr_array) -> bool:
@@ -86,9 +86,9 @@ def _is_symmetric(adjacency: sp.csr_array) -> bool:
 
 
 def _renumber(adjacency: sp.csr_array, ids: np.ndarray) -> sp.csr_array:
-    place = np.empty(ids.size, dtype=adjacency.indices.dtype)
-    place[ids] = np.arange(ids.size, dtype=place.dtype)
+    position = np.empty(ids.size, dtype=adjacency.indices.dtype)
+    position[ids] = np.arange(ids.size, dtype=position.dtype)
     rows = adjacency[ids]
-    moved = sp.csr_array((rows.data, place[rows.indices], rows.indptr), shape=rows.shape)
+    moved = sp.csr_array((rows.data, position[rows.indices], rows.indptr), shape=rows.shape)
     moved.sort_indices()
     return moved

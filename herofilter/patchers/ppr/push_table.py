@@ -1,9 +1,9 @@
-r"""Local push whose state is a small hash table instead of arrays with a place for every node.
+r"""Local push whose state is a small hash table instead of arrays with an entry for every node.
 
-A row touches a few thousand nodes. On a graph of millions each of them is a wait for memory if it
-has its own place in an array; a table of those nodes alone stays in the cache of one core, and
-doesn't grow with the graph. The numbers are those of ``push.py``, to the bit: the same
-masses are added in the same order.
+A row touches a few thousand nodes. On a graph of millions each of them is a cache miss if arrays
+have an entry for every node; a table of the touched nodes alone stays in the cache of one core, and
+doesn't grow with the graph. The scores are those of ``push.py``, to the bit: the same masses are
+added in the same order.
 """
 
 from typing import Any, NamedTuple
@@ -21,11 +21,11 @@ BITS = 13
 PATIENCE = 8
 _FACTOR, _WORD = np.uint64(2654435769), np.uint64(0xFFFFFFFF)
 _EMPTY = -1
-# places in the queue ahead of its turn at which a node's row is looked up, and its edges are
+# how many positions before its push a node's row pointer and its edges are prefetched
 _LOOK, _FETCH = 8, 4
-# a table is wiped as a whole if a row took more than this share of it
+# if a row filled more than 1 / _SHARE of a table, all entries are cleared, else those it used
 _SHARE = 8
-# squares of scores are compared with so much to spare, which is more than rounding takes
+# squares of scores are compared with this factor, a margin larger than rounding errors
 _SPARE = 1 - 1e-6
 TABLE_FROM = 100_000
 
@@ -38,9 +38,9 @@ def uses_table(num_nodes: int, refine: int) -> bool:
 class PushTable(NamedTuple):
     """Open addressing with linear probing.
 
-    ``state`` has two numbers of a node: the mass that reached it, and how much of that was pushed
-    on. ``slots`` lists the places that are taken, ``touched`` their nodes and ``degrees`` the
-    degrees of those, ``queue`` the places of nodes that wait to be pushed.
+    ``state`` has two floats for a node: the mass that reached it, and how much of that was pushed
+    on. ``slots`` lists the entries that are taken, ``touched`` their nodes and ``degrees`` the
+    degrees of those, ``queue`` the entries of nodes that wait to be pushed.
     """
 
     keys: np.ndarray
@@ -53,7 +53,7 @@ class PushTable(NamedTuple):
 
 
 def make_table(graph: PushGraph, bits: int) -> PushTable:
-    """Return an empty table of :math:`2^{bits}` places."""
+    """Return an empty table of :math:`2^{bits}` entries."""
     size, kind = 1 << bits, graph.indices.dtype
     keys, state = np.full(size, _EMPTY, dtype=kind), np.zeros((size, 2))
     queue, slots = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
@@ -62,20 +62,20 @@ def make_table(graph: PushGraph, bits: int) -> PushTable:
 
 
 def degrees_of_ends(graph: PushGraph) -> np.ndarray:
-    """Return the degree of each edge's end, beside the edge, in 32 bits if that loses nothing."""
+    """Return the degree of each edge's end, in the order of edges, as float32 if that is exact."""
     small = graph.degree.astype(np.float32)
     exact = np.array_equal(small, graph.degree)
     return np.asarray((small if exact else graph.degree)[graph.indices])
 
 
 class TablePush:
-    """The tables of one thread: rows that are too large for one get a larger one.
+    """The hash tables of one thread; a row that is too large for one is pushed in a larger one.
 
     Args:
-        graph: to push on.
+        graph: the graph to push on.
         ends: :func:`degrees_of_ends` of it.
         rule: when to stop; without ``refine``.
-        bits: of the first table.
+        bits: the first table has :math:`2^{bits}` entries.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class TablePush:
         self.tables: dict[int, PushTable] = {}
 
     def fill(self, sources: np.ndarray, index: np.ndarray, score: np.ndarray) -> int:
-        """Fill one row per source and return the edges that it took."""
+        """Fill one row per source and return the number of edges read."""
         done = edges = 0
         while done < len(sources):
             more, count = self._rows(self.bits, sources[done:], index[done:], score[done:])
@@ -118,19 +118,19 @@ class TablePush:
 
 @compiled(nogil=True)
 def spread_in_table(graph: Any, ends: Any, table: Any, c: float, eps: float, v: int) -> Any:
-    """Push from ``v`` until nothing must be; return how many nodes were touched, and edges.
+    """Push from ``v`` to the end; return the number of nodes touched and of edges read.
 
-    If they are more than three quarters of the table, the last number is False.
+    The last value is False if the nodes would fill more than three quarters of the table.
     """
     keys, state, queue = table.keys, table.state, table.queue
     slots, touched, degrees = table.slots, table.touched, table.degrees
     indptr, indices, weights, degree = graph.indptr, graph.indices, graph.weights, graph.degree
-    # unsigned places spare the test for negative ones
+    # unsigned positions spare the test for negative ones
     one, mask = np.uint64(1), np.uint64(keys.shape[0] - 1)
     shift, look, fetch = np.uint64(32 - table.bits), np.uint64(_LOOK), np.uint64(_FETCH)
     most = keys.shape[0] * 3 // 4
     alike = weights.size > 0 and weights.strides[0] == 0
-    unit = np.float64(weights[0]) if alike else 0.0
+    shared_weight = np.float64(weights[0]) if alike else 0.0
     s = ((np.uint64(v) * _FACTOR) & _WORD) >> shift
     keys[s] = v
     state[s, 0] = 1.0
@@ -139,8 +139,8 @@ def spread_in_table(graph: Any, ends: Any, table: Any, c: float, eps: float, v: 
     head, tail, count = np.uint64(0), one, one
     waiting, edges = 1, 0
     while waiting > 0:
-        place = np.uint64(queue[head])
-        u = np.uint64(keys[place])
+        entry = np.uint64(queue[head])
+        u = np.uint64(keys[entry])
         head = (head + one) & mask
         waiting -= 1
         if waiting > _LOOK:
@@ -152,19 +152,19 @@ def spread_in_table(graph: Any, ends: Any, table: Any, c: float, eps: float, v: 
             first, last = np.uint64(indptr[soon]), np.uint64(indptr[soon + one]) - one
             prefetch(indices, first)
             prefetch(ends, first)
-            # most rows have two lines of the cache at most
+            # most rows take at most two cache lines
             prefetch(indices, last)
             prefetch(ends, last)
         start, stop = np.uint64(indptr[u]), np.uint64(indptr[u + one])
         if int(count + (stop - start)) > most:
             return int(count), edges, False
         edges += int(stop - start)
-        total = state[place, 0]
+        total = state[entry, 0]
         limit = eps * degree[u]
         # rounded as in push, where the sum with the limit is what is kept
-        flow = c * (total - (state[place, 1] + limit - limit)) / degree[u]
-        gain = flow * unit
-        state[place, 1] = total
+        flow = c * (total - (state[entry, 1] + limit - limit)) / degree[u]
+        gain = flow * shared_weight
+        state[entry, 1] = total
         for e in range(start, stop):
             w = indices[e]
             s = ((np.uint64(w) * _FACTOR) & _WORD) >> shift
@@ -176,10 +176,10 @@ def spread_in_table(graph: Any, ends: Any, table: Any, c: float, eps: float, v: 
             before = state[s, 0]
             after = before + (gain if alike else flow * weights[e])
             state[s, 0] = after
-            own = np.float64(ends[e])
-            bar = state[s, 1] + eps * own
-            # written in any case and counted if it holds: jumps would often be guessed wrong
-            slots[count], touched[count], degrees[count] = s, w, own
+            end_degree = np.float64(ends[e])
+            bar = state[s, 1] + eps * end_degree
+            # written in any case and counted if it holds: a branch would often be mispredicted
+            slots[count], touched[count], degrees[count] = s, w, end_degree
             count += np.uint64(key == _EMPTY)
             crossed = (before <= bar) & (bar < after)
             queue[tail] = s
@@ -195,7 +195,7 @@ def rank_in_table(
     r"""Write the best of the nodes touched; see :func:`herofilter.patchers.ppr.ranking.rank`.
 
     Their degrees are at hand here, and :math:`1 / \sqrt{d}` is what scores are scaled by, so that
-    nearly all nodes that don't make it are known without a look into another array.
+    nearly all nodes that aren't among the best are known without reading another array.
     """
     scale = (1.0 - rule.c) * graph.left[v]
     stop, size, least = int(rule.ego_first), index.shape[0], 0.0
@@ -215,7 +215,7 @@ def push_rows_in_table(
     """Fill rows until one doesn't fit into the table, and leave it empty.
 
     Returns:
-        the edges of the filled rows, and how many they are.
+        the edges read for the filled rows, and the number of these rows.
     """
     total, keys, state = 0, table.keys, table.state
     for i in range(sources.shape[0]):

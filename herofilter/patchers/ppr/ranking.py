@@ -1,4 +1,4 @@
-"""The best nodes of a row, in order: shared by every way to score them."""
+"""The nodes with the largest scores of a row, in order."""
 
 from typing import Any
 
@@ -18,16 +18,16 @@ def insert(node: int, value: float, first: int, stop: int, ids: Any, index: Any,
         or (value == score[stop - 1] and ids[node] > ids[index[stop - 1]])
     ):
         return stop
-    place = stop - 1
-    while place > first:
-        above = score[place - 1]
-        if above > value or (above == value and ids[index[place - 1]] < ids[node]):
+    position = stop - 1
+    while position > first:
+        above = score[position - 1]
+        if above > value or (above == value and ids[index[position - 1]] < ids[node]):
             break
-        score[place] = above
-        index[place] = index[place - 1]
-        place -= 1
-    score[place] = value
-    index[place] = node
+        score[position] = above
+        index[position] = index[position - 1]
+        position -= 1
+    score[position] = value
+    index[position] = node
     return stop
 
 
@@ -59,7 +59,7 @@ def offer(
 def rank(
     source: Any,
     nodes: Any,
-    places: Any,
+    positions: Any,
     values: Any,
     left: float,
     right: Any,
@@ -71,7 +71,7 @@ def rank(
 ) -> int:
     """Write the best of ``left * value * right[u]`` over the nodes u into one row.
 
-    The value of ``nodes[i]`` is ``values[places[i]]``.
+    The value of ``nodes[i]`` is ``values[positions[i]]``.
 
     Scores are rounded to the 32 bits of the result before they are compared, so that sums which
     differ only by the order of addition tie, and the lower id wins. ``most`` is the largest of
@@ -79,8 +79,8 @@ def rank(
     """
     stop, size = int(ego_first), index.shape[0]
     for i in range(nodes.shape[0]):
-        reach = left * values[places[i]]
-        # most nodes fail the test, which spares a look into right
+        reach = left * values[positions[i]]
+        # most nodes fail the test, which spares reading right
         if nodes[i] == source or stop < size or np.float32(reach * most) >= score[size - 1]:
             stop = offer(source, nodes[i], reach, right, ids, ego_first, stop, index, score)
     return stop

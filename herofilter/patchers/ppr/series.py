@@ -1,4 +1,4 @@
-r"""The exact route to fast patches: the truncated Neumann series, block by block.
+r"""Exact fast patches: rows of the truncated Neumann series, block by block.
 
 For every node :math:`v` the paper minimises :math:`\mathcal{J}(\mathbf{r}_v) = c\,\mathbf{r}_v^\top
 (\mathbf{I} - \tilde{\mathbf{A}}) \mathbf{r}_v + (1 - c) \|\mathbf{r}_v - \mathbf{e}_v\|_2^2`,
@@ -67,8 +67,8 @@ def series_top(
     for start in range(0, nodes.size, step):
         block = nodes[start : start + step]
         for i, row in enumerate(_rows(transposed, block, c, tolerance), start):
-            own = (index[i], score[i])
-            rank(nodes[i], everyone, everyone, row, 1.0, ones, 1.0, everyone, ego_first, *own)
+            outputs = (index[i], score[i])
+            rank(nodes[i], everyone, everyone, row, 1.0, ones, 1.0, everyone, ego_first, *outputs)
         notify(callback, "rows", start + block.size, nodes.size)
     return index, score
 
@@ -98,7 +98,7 @@ def closed_form(matrix: sp.csr_array, c: float) -> np.ndarray:
 
 
 def _rows(transposed: sp.csr_array, nodes: np.ndarray, c: float, tolerance: float) -> np.ndarray:
-    # [n, m]: one column for each node
+    # [n, m], one column per source node
     term = np.zeros((transposed.shape[0], nodes.size))
     term[nodes, np.arange(nodes.size)] = 1.0 - c
     total = term.copy()

@@ -117,16 +117,16 @@ def test_a_row_that_lacks_a_better_node_is_refused(name: str, c: float) -> None:
 @pytest.mark.parametrize("c", [0.02, 0.5, 0.85])
 @pytest.mark.parametrize("name", TIGHT)
 def test_the_bounds_are_those_of_the_formulas(name: str, c: float) -> None:
-    """The verdict turns at the last score at which the formulas let it turn."""
+    """A row stops being certified exactly at the last score that the formulas allow."""
     verdicts = set()
     for v, edges in product(range(TIGHT[name].shape[0]), (0, 1, 3, 12)):
         push = PausedPush(TIGHT[name], v, c, edges)
         everywhere, each = push.bounds()
         others = push.near[push.near != v]
         highest = push.scores + each
-        for turn in (everywhere, *highest[others]):
+        for limit in (everywhere, *highest[others]):
             for factor, margin in product((1 - 1e-5, 1 + 1e-5), (0.0, 0.25)):
-                bar = factor * turn
+                bar = factor * limit
                 lowest = bar / (1 + margin)
                 left_out = others[push.scores[others].astype(np.float32) < lowest]
                 certain = everywhere <= bar and bool((highest[left_out] <= bar).all())

@@ -1,4 +1,4 @@
-"""Push in a hash table: the numbers of push in arrays, to the bit, however small the table."""
+"""Push in a hash table: the scores of push in arrays, to the bit, however small the table."""
 
 import numpy as np
 import pytest

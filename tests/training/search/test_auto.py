@@ -98,8 +98,8 @@ def test_the_pick_is_the_best_on_validation_and_scored_like_any_run() -> None:
 def test_ties_go_to_the_lower_loss_then_to_the_earlier_member(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    twins = [member("first"), member("second")]
-    assert train_auto(graph(), QUICK, members=twins)["picked"] == {"0": "first"}
+    equal = [member("first"), member("second")]
+    assert train_auto(graph(), QUICK, members=equal)["picked"] == {"0": "first"}
     losses = {"worse": 2.0, "better": 1.0, "again": 1.0}
     heard: list[str] = []
 

@@ -1,6 +1,6 @@
-"""From your own numpy arrays to an accuracy with its spread over splits.
+"""From your numpy arrays to an accuracy with its standard deviation over splits.
 
-python examples/own_graph.py [nodes]
+python examples/numpy_graph.py [nodes]
 """
 
 import sys

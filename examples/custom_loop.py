@@ -1,6 +1,6 @@
-"""HeroFilter is an ordinary torch.nn.Module: here it trains in a loop of your own.
+"""HeroFilter is an ordinary torch.nn.Module: here it trains in a custom loop.
 
-python examples/own_loop.py [epochs]
+python examples/custom_loop.py [epochs]
 """
 
 import sys
@@ -16,7 +16,7 @@ def main(epochs: int = 60) -> None:
     torch.manual_seed(0)
     data = select_split(csbm(num_nodes=400, num_classes=4, heterophily=0.2), 0)
     model = HeroFilter(data.num_features, 4, patcher=SpectralPatcher(data, patch_size=8))
-    # the filter has few weights that act on everything: a rate of its own keeps it calm
+    # the filter has few weights that affect every patch: a lower rate keeps its training stable
     optimizer = torch.optim.Adam(
         [
             {"params": model.other_parameters(), "lr": 0.01, "weight_decay": 5e-3},
@@ -29,7 +29,7 @@ def main(epochs: int = 60) -> None:
     best, kept = -1.0, {}
     for epoch in range(epochs):
         if epoch and epoch % 25 == 0:
-            model.refresh()  # choose patches anew with what the filter has learned
+            model.refresh()  # choose patches again with the filter as it is now
         model.train()
         optimizer.zero_grad()
         loss = cross_entropy(model(data, train_nodes), data.y[train_nodes])

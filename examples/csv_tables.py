@@ -1,6 +1,6 @@
-"""From two CSV files to predictions, and to reasons for one of them.
+"""From two CSV files to predictions, and an explanation of one of them.
 
-python examples/own_csv.py [seconds]
+python examples/csv_tables.py [seconds]
 """
 
 import random
@@ -20,17 +20,17 @@ TOPICS = ("cooking", "sailing")
 
 def write_csv(folder: Path) -> None:
     """Stand in for your files: who follows whom, and what is known of each user."""
-    draw = random.Random(0)
-    topic = [draw.choice(TOPICS) for _ in range(160)]
+    rng = random.Random(0)
+    topic = [rng.choice(TOPICS) for _ in range(160)]
     nodes = ["id,age,country,topic"]
     for user, likes in enumerate(topic):
-        age = draw.gauss(35 if likes == "cooking" else 45, 12)
-        known = likes if draw.random() < 0.75 else ""
-        nodes.append(f"user:{user},{age:.0f},{draw.choice(['DE', 'FR', ''])},{known}")
+        age = rng.gauss(35 if likes == "cooking" else 45, 12)
+        known = likes if rng.random() < 0.75 else ""
+        nodes.append(f"user:{user},{age:.0f},{rng.choice(['DE', 'FR', ''])},{known}")
     edges = ["source,target"]
     while len(edges) < 700:
-        one, other = draw.randrange(160), draw.randrange(160)
-        if topic[one] == topic[other] or draw.random() < 0.15:
+        one, other = rng.randrange(160), rng.randrange(160)
+        if topic[one] == topic[other] or rng.random() < 0.15:
             edges.append(f"user:{one},user:{other}")
     (folder / "nodes.csv").write_text("\n".join(nodes))
     (folder / "edges.csv").write_text("\n".join(edges))
@@ -40,8 +40,8 @@ def main(seconds: float = 30.0) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_csv(folder)
-        own = read_graph(folder / "edges.csv", folder / "nodes.csv", label="topic")
-        fitted = fit_graph(own, budget=seconds)
+        graph = read_graph(folder / "edges.csv", folder / "nodes.csv", label="topic")
+        fitted = fit_graph(graph, budget=seconds)
         print(*fitted.said, sep="\n")
         fitted.saved.save(folder / "model")
 
