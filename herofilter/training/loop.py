@@ -149,7 +149,7 @@ def stream_logits(
     with closing(logit_chunks(model, prepared, nodes, EVAL_BATCH)) as chunks:
         while True:
             # not around the yield: the caller's code may use several threads
-            with one_thread(small or model.in_parallel, pieces=True):
+            with one_thread(small or model.in_parallel, parallel=True):
                 logits = next(chunks, None)
             if logits is None:
                 return
@@ -162,7 +162,7 @@ def evaluate(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:
 
 
 def _logits(model: NodeClassifier, data: Data, nodes: Tensor) -> Tensor:
-    with one_thread(model.in_parallel, pieces=True):
+    with one_thread(model.in_parallel, parallel=True):
         return torch.cat(list(logit_chunks(model, data, nodes, EVAL_BATCH)))
 
 

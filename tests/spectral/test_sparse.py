@@ -23,7 +23,7 @@ def test_pieces_and_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> No
     assert torch.equal(multiply_sparse(matrix, dense), whole)
     with one_thread():
         assert torch.equal(multiply_sparse(matrix, dense), whole)
-    with one_thread(pieces=True):
+    with one_thread(parallel=True):
         assert torch.equal(multiply_sparse(matrix, dense), whole)
 
 

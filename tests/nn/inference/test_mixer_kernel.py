@@ -75,7 +75,7 @@ def test_threads_change_no_bit(nodes: int) -> None:
         torch.set_num_threads(1)
         expected, _ = run(11, 30, 5, nodes)
         torch.set_num_threads(3)
-        with one_thread(pieces=True):
+        with one_thread(parallel=True):
             found, _ = run(11, 30, 5, nodes)
     finally:
         torch.set_num_threads(before)
