@@ -10,7 +10,7 @@ from herofilter.nn.dropout import Dropout
 from herofilter.nn.embedding import NodeEmbedding
 from herofilter.nn.sparse import sparse_product
 from herofilter.spectral.simd import LANES
-from herofilter.spectral.sparse import fits_loops
+from herofilter.spectral.sparse import is_float32_on_cpu
 
 
 class FeatureLinear(nn.Module):
@@ -107,4 +107,4 @@ class Stem(nn.Module):
             return None
         if rows.layout != torch.sparse_csr or weight.size(1) % LANES:
             return None
-        return (weight, bias) if fits_loops(rows, weight, bias) else None
+        return (weight, bias) if is_float32_on_cpu(rows, weight, bias) else None

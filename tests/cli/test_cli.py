@@ -536,7 +536,7 @@ def test_damaged_eigenvectors_in_the_cache_are_a_warning(
     outcome = cli("train", mine, *QUICK, "--out", "b", "--json")
     assert outcome.json()["test_accuracy"] == first["test_accuracy"]
     assert outcome.err == (
-        f"warning: the cached eigen-decomposition {path} is damaged; making it anew\n"
+        f"warning: the cached eigen-decomposition {path} is damaged; computing it again\n"
     )
 
 
