@@ -1,4 +1,4 @@
-"""Dropout that is fast on a CPU and has a random generator of its own."""
+"""Dropout that is fast on a CPU and uses a separate random generator."""
 
 import torch
 from torch import Tensor, nn

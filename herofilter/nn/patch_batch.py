@@ -80,9 +80,10 @@ def cut_parts(part: Part, size: int) -> list[Part]:
 
 
 def even_size(count: int, most: int) -> int:
-    """Return a size up to ``most`` that cuts ``count`` nodes into an even number of equal parts.
+    """Return a size up to ``most`` that cuts ``count`` nodes into one or an even number of parts.
 
-    It doesn't depend on the number of threads, so neither do the results.
+    Parts are of equal size, but for the last. The size doesn't depend on the number of
+    threads, so neither do the results.
 
     Example:
         >>> even_size(2277, 744), even_size(183, 744)

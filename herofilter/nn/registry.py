@@ -24,7 +24,7 @@ class ModelEntry:
     Args:
         name: the name on the command line and in configurations.
         paper: the paper that it comes from.
-        needs: what it holds in memory beyond the features.
+        needs: its memory beyond the features, in words.
         scales: whether its cost is linear in the size of the graph.
         directed: whether it can read the direction of edges; others get both directions of each.
         build: makes the model for a prepared graph.

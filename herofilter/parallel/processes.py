@@ -68,12 +68,12 @@ def run_jobs(
         pool.shutdown()
     except BrokenProcessPool:
         raise RunError(
-            "every worker must live until its job ends, but one was ended from outside, perhaps "
-            "for want of memory; what is finished is kept, so run it again with --workers 1"
+            "every worker must live until its job ends, but one was killed, perhaps for lack "
+            "of memory; finished jobs are kept, so run it again with --workers 1"
         ) from None
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        # whoever presses Ctrl-C doesn't want to wait for trainings that may last minutes
+        # on Ctrl-C the user shouldn't wait for trainings that may last minutes
         for process in set(multiprocessing.active_children()) - others:
             process.terminate()
 

@@ -83,8 +83,8 @@ def test_a_worker_that_dies() -> None:
     with pytest.raises(RunError) as caught:
         list(run_jobs(die, [9, 9], workers=2))
     assert str(caught.value) == (
-        "every worker must live until its job ends, but one was ended from outside, perhaps "
-        "for want of memory; what is finished is kept, so run it again with --workers 1"
+        "every worker must live until its job ends, but one was killed, perhaps for lack "
+        "of memory; finished jobs are kept, so run it again with --workers 1"
     )
 
 

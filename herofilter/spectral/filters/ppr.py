@@ -1,4 +1,4 @@
-"""Personalised PageRank as a filter: what the fast patcher approximates."""
+"""Personalised PageRank as a filter, which the fast patcher approximates."""
 
 from dataclasses import dataclass
 from typing import ClassVar
