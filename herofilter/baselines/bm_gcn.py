@@ -85,7 +85,7 @@ class BMGCN(FeatureModel):
         - output: ``[b, out_channels]``
     """
 
-    whole_graph = True
+    full_batch = True
     known: Tensor | None
 
     def __init__(

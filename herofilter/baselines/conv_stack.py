@@ -32,7 +32,7 @@ class ConvStack(FeatureModel):
         - output: ``[b, out_channels]``
     """
 
-    whole_graph = True
+    full_batch = True
 
     def __init__(
         self,

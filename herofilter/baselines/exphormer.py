@@ -41,7 +41,7 @@ class Exphormer(NodeClassifier):
         - output: ``[b, out_channels]``
     """
 
-    whole_graph = True
+    full_batch = True
 
     def __init__(
         self,

@@ -60,7 +60,7 @@ class FAGCN(NodeClassifier):
         - output: ``[b, out_channels]``
     """
 
-    whole_graph = True
+    full_batch = True
 
     def __init__(
         self,

@@ -47,7 +47,7 @@ class G2GCN(NodeClassifier):
         - output: ``[b, out_channels]``
     """
 
-    whole_graph = True
+    full_batch = True
 
     def __init__(
         self,

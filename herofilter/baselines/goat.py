@@ -71,7 +71,7 @@ class GOAT(NodeClassifier):
         - output: ``[b, out_channels]``
     """
 
-    whole_graph = True
+    full_batch = True
 
     def __init__(
         self,

@@ -24,7 +24,7 @@ class NAGphormer(TokenTransformer):
 
     :math:`\tilde{\mathbf{A}}` has self-loops. The read-out is that of :class:`TokenEncoder`. The
     paper's optional Laplacian eigenvectors are left out. See
-    :meth:`~TokenTransformer.for_graph` on ``whole_graph``.
+    :meth:`~TokenTransformer.for_graph` on ``full_batch``.
 
     Args:
         in_channels: width of the features.

@@ -19,7 +19,7 @@ class PolyFormer(TokenTransformer):
         \mathbf{y}_v = \mathrm{MLP}(\sum_k \mathrm{PolyBlocks}(\mathbf{H}_v)_k)
 
     The adjacency has no self-loops, so that its spectrum may reach both ends of [-1, 1]. See
-    :meth:`~TokenTransformer.for_graph` on ``whole_graph``.
+    :meth:`~TokenTransformer.for_graph` on ``full_batch``.
 
     Args:
         in_channels: width of the features.

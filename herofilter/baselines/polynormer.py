@@ -50,7 +50,7 @@ class Polynormer(FeatureModel):
         - output: ``[b, out_channels]``
     """
 
-    whole_graph = True
+    full_batch = True
     steps: Tensor
 
     def __init__(

@@ -26,7 +26,7 @@ class PropagatedMLP(NodeClassifier):
         - output: ``[b, out_channels]``
     """
 
-    whole_graph = True
+    full_batch = True
 
     def __init__(self, mlp: MLP) -> None:
         super().__init__()

@@ -44,7 +44,7 @@ class SGFormer(FeatureModel):
         - output: ``[b, out_channels]``
     """
 
-    whole_graph = True
+    full_batch = True
 
     def __init__(
         self,

@@ -68,9 +68,9 @@ class TokenTransformer(NodeClassifier):
         """Return the logits of nodes from their tokens: ``[b, t, h]`` to ``[b, out_channels]``."""
 
     def for_graph(self, data: Data) -> Self:
-        """Return the model, its ``whole_graph`` set if the tokens of this graph can't be cached.
+        """Return the model, its ``full_batch`` set if the tokens of this graph can't be cached.
 
         Each step then passes over the graph, see :class:`PolynomialTokens`.
         """
-        self.whole_graph = not self.tokens.caches_features(data)
+        self.full_batch = not self.tokens.caches_features(data)
         return self

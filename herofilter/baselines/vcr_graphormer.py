@@ -55,7 +55,7 @@ class VCRGraphormer(TokenTransformer):
     tokens and the read-out are those of :class:`TokenEncoder`.
 
     Labels are those given to :meth:`show_labels`; on a graph with another number of nodes none
-    are known. See :meth:`~TokenTransformer.for_graph` on ``whole_graph``.
+    are known. See :meth:`~TokenTransformer.for_graph` on ``full_batch``.
 
     Args:
         in_channels: width of the features.

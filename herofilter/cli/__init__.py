@@ -1,4 +1,4 @@
-"""The command line: thin, no logic."""
+"""The command line: options, output and error messages of all commands."""
 
 import sys
 import warnings
@@ -21,7 +21,7 @@ from herofilter.lazy_names import raised_by_import
 
 
 def main() -> None:
-    """Run the command line; a user's mistake is one sentence and exit code 2."""
+    """Run the command line; a user's mistake is one line of error and exit code 2."""
     warnings.showwarning = _show_warning
     warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta state")
     try:
@@ -36,6 +36,6 @@ def main() -> None:
 
 
 def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
-    # what a library says while it is imported is nothing that the user could change
+    # the user can't change what makes a library warn while it is imported
     if not raised_by_import():
         print(f"warning: {message}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""``python -m herofilter.cli``: the command line without its script."""
+"""``python -m herofilter.cli``: the command line without the installed script."""
 
 from herofilter.cli import main
 

@@ -39,11 +39,11 @@ def options(
         ),
     ] = False,
 ) -> None:
-    """Take the options that stand before a command."""
+    """Handle the options that come before a command."""
 
 
 def parse_splits(text: str) -> list[int] | None:
-    """Return the splits that a text names, in ascending order; None stands for all of them.
+    """Return the split numbers in a text, in ascending order, or None for ``all``.
 
     Example:
         >>> parse_splits("2,0"), parse_splits("all")
@@ -58,7 +58,7 @@ def parse_splits(text: str) -> list[int] | None:
 
 
 def select_splits(asked: list[int] | None, available: int) -> list[int]:
-    """Return the splits to train on, once each is found to be a split of the graph.
+    """Return the splits to train on, or raise an error if the graph doesn't have one of them.
 
     Example:
         >>> select_splits(None, 3), select_splits([0, 2], 3)

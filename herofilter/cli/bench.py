@@ -82,7 +82,7 @@ def bench_herofilter(
         typer.Option(help="The page. By default beside the summary, or docs/results.md likewise."),
     ] = None,
     finished: Annotated[
-        bool, typer.Option("--finished", help="Train nothing; sum up what is finished.")
+        bool, typer.Option("--finished", help="Train nothing; summarise the finished trainings.")
     ] = False,
     as_json: Json = False,
 ) -> None:

@@ -17,7 +17,7 @@ Models = Annotated[
     str | None, typer.Option(help="Rows such as gcn,gprgnn,herofilter; by default all.")
 ]
 Splits = Annotated[str, typer.Option(help="all, or numbers such as 0,1,2.")]
-Trials = Annotated[int, typer.Option(help="Settings tried for every model on every graph.")]
+Trials = Annotated[int, typer.Option(help="Trials of hyperparameters per model and graph.")]
 Workers = Annotated[
     int | None, typer.Option(help="Processes of one thread each; by default one per core.")
 ]
@@ -25,7 +25,7 @@ Out = Annotated[
     Path, typer.Option(help="Folder of finished trainings and tables, continued if it is there.")
 ]
 Finished = Annotated[
-    bool, typer.Option("--finished", help="Train nothing; sum up what is finished.")
+    bool, typer.Option("--finished", help="Train nothing; summarise the finished trainings.")
 ]
 
 
@@ -40,7 +40,7 @@ def bench_homophilic(
     finished: Finished = False,
     as_json: Json = False,
 ) -> None:
-    """Make the paper's Table 1 anew: every model, one protocol, the same search for each."""
+    """Reproduce the paper's Table 1: every model, one protocol, the same search for each."""
     _run("homophilic", graphs, models, splits, trials, workers, out, finished, as_json)
 
 
@@ -55,7 +55,7 @@ def bench_heterophilic(
     finished: Finished = False,
     as_json: Json = False,
 ) -> None:
-    """Make the paper's Table 2 anew: every model, one protocol, the same search for each."""
+    """Reproduce the paper's Table 2: every model, one protocol, the same search for each."""
     _run("heterophilic", graphs, models, splits, trials, workers, out, finished, as_json)
 
 

@@ -29,7 +29,8 @@ def fit(
         str, typer.Option(help="What to keep: herofilter, gcn, mlp, or auto, the best of them.")
     ] = "auto",
     trials: Annotated[
-        int | None, typer.Option(help="Settings to try at most per model; 1 takes the usual ones.")
+        int | None,
+        typer.Option(help="Trials per model at most; 1 trains the recommended settings."),
     ] = None,
     id_column: Annotated[str, typer.Option("--id", help="Column of the nodes' ids.")] = "id",
     source: Annotated[str, typer.Option(help="Column where an edge starts.")] = "source",
@@ -42,14 +43,14 @@ def fit(
         str | None, typer.Option(help="Columns to learn from, such as age,country; all by default.")
     ] = None,
     undirected: Annotated[
-        bool, typer.Option("--undirected", help="The direction of edges means nothing.")
+        bool, typer.Option("--undirected", help="Ignore the direction of edges.")
     ] = False,
     class_weights: Annotated[
-        bool, typer.Option("--class-weights", help="Count rare classes as much as common ones.")
+        bool, typer.Option("--class-weights", help="Weigh classes inversely to their frequency.")
     ] = False,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A setting that isn't searched: key=value. May be repeated."),
+        typer.Option("--set", help="A fixed setting, not searched: key=value. May be repeated."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the split, the search and training.")] = 0,
     as_json: Json = False,
@@ -79,7 +80,7 @@ def fit(
     from herofilter.report.progress import FitBar, ProgressBar
     from herofilter.training.search.fitting import fit_graph
 
-    own = read_graph(
+    graph = read_graph(
         edges,
         nodes,
         label,
@@ -92,22 +93,22 @@ def fit(
         directed=not undirected,
     )
     console = Console(quiet=as_json)
-    for note in own.notes:
+    for note in graph.notes:
         console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
-    card = data_card(own.data, nodes.stem, patcher_memory(own.data))
+    card = data_card(graph.data, nodes.stem, patcher_memory(graph.data))
     console.print(card_table(card))
     fixed = [*(settings or []), *["class_weights=true"] * class_weights]
     with FitBar(seconds) as callback:
-        fitted = fit_graph(own, seconds, tuple(fixed), seed, callback, trials, model)
+        fitted = fit_graph(graph, seconds, tuple(fixed), seed, callback, trials, model)
     saved = fitted.saved
     saved.save(out)
     predicted = predict_tables(saved)
     with ProgressBar("predicting") as callback:
         write_predictions(
-            out / "predictions.csv", own.ids, saved.classes, predicted.chunks(), callback
+            out / "predictions.csv", graph.ids, saved.classes, predicted.chunks(), callback
         )
     if as_json:
-        print_json({**saved.metrics, "said": list(fitted.said), "notes": list(own.notes)})
+        print_json({**saved.metrics, "said": list(fitted.said), "notes": list(graph.notes)})
         return
     console.print(fit_table(saved.metrics))
     for line in (*fitted.said, f"written: {out} and {out / 'predictions.csv'}"):
@@ -169,7 +170,7 @@ def explain(
     top: Annotated[int, typer.Option(help="How many tokens to show.")] = 10,
     as_json: Json = False,
 ) -> None:
-    """Tell why a node has its class: who is in its patch, and what each of them adds."""
+    """Explain a prediction: the nodes in the patch, and how much each adds to the class."""
     _check_inputs(model, edges, nodes)
 
     from rich.console import Console
@@ -209,7 +210,7 @@ def export(
 
 
 def _check_inputs(model: Path, edges: Path | None, nodes: Path | None) -> None:
-    """Refuse a folder without a model and tables that aren't there, before torch is loaded."""
+    """Raise an error for a folder without a model or a missing table, before torch is loaded."""
     from herofilter.data.tables.table_path import table_ending
     from herofilter.training.artifacts.sealed_folder import read_seal
 

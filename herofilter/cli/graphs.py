@@ -58,7 +58,7 @@ def _fields(entry: "ModelEntry") -> dict[str, object]:
 
 @app.command(epilog="Example: herofilter info karate")
 def info(graph: Graph, as_json: Json = False) -> None:
-    """Print a graph's data card: size, oddities, heterophily, memory that patches need."""
+    """Print a graph's data card: size, irregularities, heterophily, memory that patches need."""
     from herofilter.data.graph_path import check_graph_name
 
     check_graph_name(graph)

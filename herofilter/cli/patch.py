@@ -20,10 +20,10 @@ def patch(
     ),
     c: Annotated[float, typer.Option(help="How far the diffusion reaches, below 1.")] = 0.5,
     tolerance: Annotated[
-        float, typer.Option(help="Mass that may wait at a node, per edge of it.")
+        float, typer.Option(help="Residual that may remain at a node, per edge of it.")
     ] = 1e-5,
     relations: Annotated[
-        str, typer.Option(help="Some of out,in,coreference,cocitation, each with its own slots.")
+        str, typer.Option(help="Some of out,in,coreference,cocitation, each with separate slots.")
     ] = "out",
     directed: Annotated[
         bool, typer.Option("--directed", help="Follow the direction of edges.")
@@ -43,7 +43,7 @@ def patch(
     ] = 0,
     as_json: Json = False,
 ) -> None:
-    """Choose every node's patch by top-p personalised PageRank and keep them in a folder."""
+    """Choose every node's patch by top-p personalised PageRank and save them in a folder."""
     from herofilter.data.graph_path import check_graph_name
     from herofilter.files import check_folder_target
 

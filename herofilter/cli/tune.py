@@ -18,14 +18,14 @@ def tune(
         str, typer.Option(help="Time after which no trial is started: 90s, 30m, 2h.")
     ] = "30m",
     trials: Annotated[
-        int | None, typer.Option(help="Trials at most, those of earlier sessions included.")
+        int | None, typer.Option(help="Trials at most, those of earlier runs included.")
     ] = None,
     space: Annotated[str, typer.Option(help="wide, or paper (the paper's grid).")] = "wide",
     splits: Annotated[str, typer.Option(help="all, or numbers such as 0,1,2.")] = "all",
     model: Annotated[str, typer.Option(help="A registered model: herofilter list.")] = "herofilter",
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A setting that isn't searched: key=value. May be repeated."),
+        typer.Option("--set", help="A fixed setting, not searched: key=value. May be repeated."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the search and of every training.")] = 0,
     preset: Annotated[
@@ -40,11 +40,11 @@ def tune(
         typer.Option(help="Folder; a search in it is continued. By default runs/tune-GRAPH."),
     ] = None,
     into: Annotated[
-        Path | None, typer.Option(help="A file of several presets to put the new one into.")
+        Path | None, typer.Option(help="A file of several presets to add the new one to.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Search for a graph's best settings by validation accuracy and write a preset."""
+    """Search for a graph's best hyperparameters by validation accuracy and write a preset."""
     from herofilter.config import Config
     from herofilter.data.graph_path import check_graph_name
     from herofilter.files import check_folder_target

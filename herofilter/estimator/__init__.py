@@ -1,4 +1,4 @@
-"""HeroFilterClassifier, with scikit-learn's contract."""
+"""HeroFilterClassifier, with scikit-learn's interface."""
 
 from herofilter.lazy_names import attach_stub
 

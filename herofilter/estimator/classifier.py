@@ -1,4 +1,4 @@
-"""HeroFilter as a classifier with scikit-learn's contract."""
+"""HeroFilter as a classifier with scikit-learn's interface."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -40,28 +40,28 @@ class HeroFilterClassifier(Base):
     ``fit`` takes the graph in one of three forms: a feature matrix and ``edge_index``, with one
     label per node; a PyG ``Data``; or, with ``graph`` set, node indices and their labels, which
     is the form for ``cross_val_score`` and ``GridSearchCV``. Nodes without a label (None, NaN, or
-    -1 among numbers) take part through their features and edges. No other label than those
-    given to ``fit`` is read. Features are used as they are.
+    -1 among integers) contribute their features and edges. No labels are read but those given to
+    ``fit``. Features are used as they are.
 
     Args:
         graph: the graph whose nodes X indexes; its labels are ignored.
-        model: a registered model, or ``auto``, which trains a portfolio and keeps what
-            validation prefers; with a setting that the portfolio chooses itself (those from
+        model: a registered model, or ``auto``, which trains a portfolio and keeps the model with
+            the best validation; with a setting that the portfolio chooses itself (those from
             ``patcher`` to ``weight_decay`` below) it is HeroFilter.
-        hidden_channels: width; recommended when None, as all settings below.
+        hidden_channels: width; None stands for the recommended value, as in all settings below.
         lr: learning rate.
-        epochs: at most so many.
+        epochs: maximum number of epochs.
         patience: epochs without improvement before training stops.
         patcher: ``spectral``, ``fast`` or ``auto``.
         patch_size: nodes in a patch, the node itself included.
         num_layers: mixer blocks.
         dropout: inside the mixer and before the head.
-        aggregation: how the patch becomes one vector.
+        aggregation: how a patch is reduced to one vector.
         weight_decay: of the weights.
         class_weights: weigh classes inversely to their frequency.
-        val_fraction: share of the labelled nodes that chooses epoch and temperature.
-        calibrate: divide logits by a temperature that makes probabilities honest.
-        random_state: seed of the validation part and of training; None draws one.
+        val_fraction: share of the labelled nodes that is held out to choose epoch and temperature.
+        calibrate: divide logits by a temperature fitted on validation nodes.
+        random_state: seed of the validation part and of training; None chooses one at random.
 
     Example:
         >>> from herofilter.data import csbm
@@ -177,7 +177,7 @@ class HeroFilterClassifier(Base):
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """Return a fitted classifier from a model folder, its parameters those of the model."""
+        """Return a fitted classifier from a model folder, with the parameters of the model."""
         saved = SavedModel.load(folder)
         settings = saved.config.to_dict()
         flat = {name: value for section in settings.values() for name, value in section.items()}
@@ -203,7 +203,7 @@ class HeroFilterClassifier(Base):
     def _training_graph(
         self, X: Any, y: Any, edge_index: Any, edge_weight: Any
     ) -> tuple[Data, np.ndarray]:
-        """Return the graph and a label per node, None for those that may not be read."""
+        """Return the graph and a label per node, None or -1 for those that may not be read."""
         if isinstance(X, Data):
             if y is not None or edge_index is not None:
                 raise ConfigError(
@@ -250,7 +250,7 @@ class HeroFilterClassifier(Base):
 
 
 def _readable(data: Data) -> np.ndarray:
-    """Return the labels of a graph, -1 for those outside the training and validation parts."""
+    """Return the labels of a graph, -1 for nodes outside the training and validation masks."""
     y = _given(data.y)
     masks = [data[name] for name in _MASKS if data.get(name) is not None]
     if any(mask.dim() != 1 for mask in masks):

@@ -1,4 +1,4 @@
-"""scikit-learn's contract for estimators, with or without scikit-learn."""
+"""scikit-learn's interface of estimators, with or without scikit-learn."""
 
 import importlib
 import importlib.util
@@ -9,7 +9,7 @@ from herofilter.errors import ConfigError, RunError, did_you_mean
 
 
 class Parameters:
-    """Reads and sets the parameters that a class names in its constructor."""
+    """Gets and sets the arguments of the constructor as parameters."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name."""
@@ -45,7 +45,7 @@ def has_sklearn() -> bool:
 
 
 def classifier_base() -> type:
-    """Return what a classifier derives from: scikit-learn's classes where they are installed."""
+    """Return the base class of a classifier: from scikit-learn where it is installed."""
     if not has_sklearn():
         return Parameters
     base: Any = importlib.import_module("sklearn.base")
@@ -53,7 +53,7 @@ def classifier_base() -> type:
 
 
 def not_fitted(name: str) -> Exception:
-    """Return the error of an estimator that is asked before it was fitted."""
+    """Return the error of an estimator that is used before it is fitted."""
     text = f"this {name} must be fitted first (got no data yet); call fit, or load a saved one"
     if not has_sklearn():
         return RunError(text)

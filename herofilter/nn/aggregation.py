@@ -1,4 +1,4 @@
-"""How a mixed patch becomes one vector."""
+"""Aggregation of a mixed patch into one vector."""
 
 from collections.abc import Sequence
 
@@ -14,11 +14,11 @@ class Aggregation(nn.Module):
     r"""Reduce the patch axis.
 
     - ``mean`` and ``sum``: over all positions
-    - ``flatten``: positions side by side
-    - ``ego_concat``: the first position beside the sum of the others
-    - ``slot_concat``: the sums of each slot side by side
+    - ``flatten``: all positions concatenated
+    - ``ego_concat``: the first position and the sum of the others, concatenated
+    - ``slot_concat``: the sums of the slots, concatenated
     - ``weighted``: :math:`\sum_q \alpha_q \odot \mathbf{P}_q` with learned
-      :math:`\alpha \in \mathbb{R}^{p \times h}` that starts by reading the first position only
+      :math:`\alpha \in \mathbb{R}^{p \times h}`, initially 1 at the first position and 0 elsewhere
 
     Args:
         kind: one of the six.
@@ -63,7 +63,7 @@ class Aggregation(nn.Module):
         return tokens.mean(0) if self.kind == "mean" else tokens.sum(0)
 
     def per_position(self, weight: Tensor) -> Tensor:
-        """Return a linear map of the output as one map per position, to be added up.
+        """Return a linear map of the output as one map per position, whose results are summed.
 
         Shapes:
             - weight: ``[C, out_channels]``

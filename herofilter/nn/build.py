@@ -20,20 +20,20 @@ _WITH_START = ("adaptive", "shared")
 
 
 def choose_patcher(data: Data, config: Config) -> str:
-    """Return ``spectral`` or ``fast``: what ``auto`` means for this graph."""
+    """Return the patcher that is used for this graph, ``spectral`` or ``fast``."""
     if config.patcher.patcher != "auto":
         return config.patcher.patcher
     return "spectral" if int(data.num_nodes or 0) <= SPECTRAL_LIMIT else "fast"
 
 
 def resolve(data: Data, config: Config) -> Config:
-    """Return a configuration in which nothing is left to the graph.
+    """Return the configuration with every setting that depends on the graph replaced by its value.
 
-    ``auto`` becomes the patcher that this graph gets. Where there are no directions, a relation
-    and its reverse are one and count once. A graph too large to pay for products with all edges
-    at each step has no summaries of relations. Applied to another graph, the result gives a model
-    of the same shape if it is built with ``literal=True``; resolved again for the same graph, it
-    stays as it is.
+    ``auto`` becomes the patcher for this graph. On an undirected graph a relation and its reverse
+    are the same, and only one of them is kept. Summaries of relations are switched off on a graph
+    too large for products with all edges at each step. Built with ``literal=True``, the result
+    gives a model of the same shape on another graph; resolving it again for the same graph doesn't
+    change it.
 
     Example:
         >>> from herofilter.data import csbm
@@ -77,7 +77,7 @@ def _fast_patcher(config: Config) -> FastPatcher:
 
 
 def make_summary(data: Data, config: Config) -> RelationSummary | None:
-    """Return the summaries of the fast patcher's relations, if the model reads them."""
+    """Return the summaries of the fast patcher's relations, or None if the model has none."""
     return _make_summary(data, resolve(data, config))
 
 
@@ -93,10 +93,10 @@ def make_patcher(
     callback: Callback | None = None,
     nodes: Tensor | None = None,
 ) -> SpectralPatcher | Patches:
-    """Return the patcher that a configuration asks for, ready for ``data``.
+    """Return the patcher of a configuration for ``data``: a learned filter, or fixed patches.
 
-    With ``nodes``, fixed patches are made for those alone. Those of a large graph are kept in the
-    cache folder. ``callback`` takes events of stage ``rows`` while they are made.
+    With ``nodes``, fixed patches are made only for these nodes. The patches of a large graph are
+    kept in the cache folder. ``callback`` takes events of stage ``rows`` while they are made.
     """
     return _make_patcher(data, resolve(data, config), callback, nodes)
 
@@ -147,7 +147,7 @@ def _filters(
             ["in" if name in TRANSPOSED else "out" for name in relations],
             relations,
         )
-    # only polynomial filters have a start; of the others, two would be the same twice
+    # only polynomial filters have a start; two of another kind would be the same filter
     several = settings.filter in _WITH_START
     return settings.filter_starts[: None if several else 1], None, None
 
@@ -166,8 +166,8 @@ def build_herofilter(
 ) -> NodeClassifier:
     """Build HeroFilter with the patcher that ``config`` names, for ``nodes`` or for all.
 
-    With ``literal`` the configuration is one that :func:`resolve` gave, maybe for another graph,
-    and nothing in it depends on this one.
+    With ``literal`` the configuration is used as it is: it comes from :func:`resolve`, maybe for
+    another graph.
     """
     if not literal:
         config = resolve(data, config)

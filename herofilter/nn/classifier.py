@@ -1,4 +1,4 @@
-"""The contract that every model keeps."""
+"""The base class of all models."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -14,25 +14,29 @@ LARGEST_BATCH = 65536
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some nodes of a graph; a model adds what it has read for them ahead of time."""
+    """Some nodes of a graph; models add the data that they prefetch for them."""
 
     data: Data
     nodes: Tensor | None
 
 
 class NodeClassifier(nn.Module, ABC):
-    """A model that gives raw logits for the nodes of a graph.
+    """A model that returns raw logits for the nodes of a graph.
 
-    The trainer asks nothing more of a model than these methods; a model without a
-    learned filter or patches overrides only the first two. ``feature_scaling`` is how the
-    features that it was trained on were scaled; ``whole_graph`` says that a step costs all nodes,
-    however few of them are asked for, so that the trainer asks for all at once; ``by_rows`` that
-    it reads features through :func:`select` alone, so that they may stay on disk; ``in_parallel``
-    that it predicts in parts, of which several can be at work at once with a thread each.
+    The trainer calls no other methods of a model than these; a model without a learned filter or
+    patches overrides only the first two.
+
+    Attributes:
+        feature_scaling: how the features that it was trained on were scaled.
+        full_batch: whether a forward pass computes all nodes, however few are asked for, so that
+            the trainer asks for all at once.
+        by_rows: whether it reads features only through :func:`select`, so that they may stay on
+            disk.
+        in_parallel: whether it predicts in parts that several threads can compute at once.
     """
 
     feature_scaling: str = "none"
-    whole_graph: bool = False
+    full_batch: bool = False
     by_rows: bool = False
     in_parallel: bool = False
 
@@ -42,7 +46,7 @@ class NodeClassifier(nn.Module, ABC):
 
     @abstractmethod
     def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
+        """Initialise all parameters again at random."""
 
     @property
     def prefetches(self) -> bool:
@@ -50,21 +54,22 @@ class NodeClassifier(nn.Module, ABC):
         return False
 
     def gather(self, data: Data, nodes: Tensor | None) -> Batch:
-        """Read what :meth:`classify` needs for ``nodes``: nothing by default.
+        """Return ``nodes`` with the data that :meth:`classify` needs for them; none by default.
 
-        Where ``prefetches`` is true it must neither draw random numbers nor look at weights.
+        Where ``prefetches`` is true it must use neither random numbers nor weights.
         """
         return Batch(data, nodes)
 
     def classify(self, batch: Batch) -> Tensor:
-        """Return logits ``[b, C]`` of what :meth:`gather` gave."""
+        """Return logits ``[b, C]`` of a batch that :meth:`gather` returned."""
         logits: Tensor = self(batch.data, batch.nodes)
         return logits
 
     def precompute(self, data: Data, count: int) -> Data:
-        """Return the graph with what several batches, ``count`` nodes in all, have in common.
+        """Return the graph with values that several batches share, precomputed.
 
-        The trainer asks before batches that need no gradients; by default they share nothing.
+        The trainer calls it before it predicts ``count`` nodes in batches, without gradients. By
+        default nothing is precomputed.
         """
         return data
 
@@ -73,31 +78,31 @@ class NodeClassifier(nn.Module, ABC):
         return LARGEST_BATCH
 
     def filter_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters that have the filter's own learning rate."""
+        """Return the parameters that are trained with the filter's learning rate."""
         return []
 
     def refresh(self) -> None:
-        """Choose patches anew with the filter as it is now."""
+        """Choose the patches again, with the current filter."""
 
     def show_labels(self, labels: Tensor) -> None:
-        """Take in the labels that the model may read: -1 wherever a node isn't a training node."""
+        """Store the labels that the model may read: -1 for all nodes but training nodes."""
 
     def auxiliary_loss(self) -> Tensor | None:
-        """Return what the last forward pass adds to the loss of its logits; None for nothing.
+        """Return a term that the last forward pass adds to the loss, or None.
 
-        The trainer asks once after every forward pass of training.
+        The trainer calls it once after every forward pass of training.
         """
         return None
 
     def embedding_parameters(self) -> list[nn.Parameter]:
-        """Return learned vectors of nodes: decay would shrink those that no batch has touched."""
+        """Return the learned vectors of nodes, which are trained without weight decay."""
         layers = (layer for layer in self.modules() if isinstance(layer, nn.Embedding))
         return [parameter for layer in layers for parameter in layer.parameters()]
 
     def other_parameters(self) -> list[nn.Parameter]:
         """Return all parameters but the filter's and the embeddings."""
-        own = {id(entry) for entry in (*self.filter_parameters(), *self.embedding_parameters())}
-        return [parameter for parameter in self.parameters() if id(parameter) not in own]
+        listed = {id(entry) for entry in (*self.filter_parameters(), *self.embedding_parameters())}
+        return [parameter for parameter in self.parameters() if id(parameter) not in listed]
 
 
 def select(values: Tensor, nodes: Tensor | None) -> Tensor:
@@ -115,9 +120,9 @@ def _select_csr(values: Tensor, nodes: Tensor) -> Tensor:
     start = values.crow_indices()
     length = (start[1:] - start[:-1])[nodes]
     crow = torch.cat([length.new_zeros(1), length.cumsum(0)])
-    # position of every kept entry: its row's start plus its place within the row
-    place = torch.arange(int(crow[-1])) - crow[:-1].repeat_interleave(length)
-    entry = start[nodes].repeat_interleave(length) + place
+    # index of every kept entry: its row's start plus its offset within the row
+    offset = torch.arange(int(crow[-1])) - crow[:-1].repeat_interleave(length)
+    entry = start[nodes].repeat_interleave(length) + offset
     return torch.sparse_csr_tensor(
         crow,
         values.col_indices()[entry],

@@ -1,4 +1,4 @@
-"""Dropout that is cheap on a CPU and draws from its own generator."""
+"""Dropout that is fast on a CPU and uses a separate random generator."""
 
 import torch
 from torch import Tensor, nn
@@ -7,7 +7,7 @@ from torch import Tensor, nn
 class Dropout(nn.Module):
     """Zero entries with probability ``p`` and rescale the rest, by a mask from random bytes.
 
-    One random 64-bit integer serves eight entries, which makes the layer some three times
+    One random 64-bit integer is used for eight entries, which makes the layer some three times
     faster on a CPU than one Bernoulli draw per entry. The probability is rounded to a
     multiple of 1/256; the scale uses the rounded value, so the mean is exact.
 
@@ -52,7 +52,7 @@ class Dropout(nn.Module):
 
 
 def set_generator(module: nn.Module, generator: torch.Generator | None) -> None:
-    """Let every :class:`Dropout` inside ``module`` draw from ``generator``."""
+    """Let every :class:`Dropout` inside ``module`` use ``generator``."""
     for layer in module.modules():
         if isinstance(layer, Dropout):
             layer.generator = generator

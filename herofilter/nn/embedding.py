@@ -1,4 +1,4 @@
-"""Learned vectors of nodes, whose gradients may be kept to the rows that were read."""
+"""Learned vectors of nodes, with dense or row-sparse gradients."""
 
 from torch import Tensor, nn
 from torch.nn.functional import embedding
@@ -9,8 +9,8 @@ from herofilter.nn.classifier import select
 class NodeEmbedding(nn.Embedding):
     """One learned vector per node of a graph without features.
 
-    ``sparse`` says what kind of gradient a look-up of some nodes leaves: a whole table, mostly
-    zeros, or the rows of those nodes alone. The vectors are the same.
+    With ``sparse`` the gradient of a look-up holds only the rows of the nodes that were read;
+    without it, it is a full table, mostly zeros. The output is the same.
 
     Shapes:
         - nodes: ``[b]`` or None for all
@@ -34,10 +34,10 @@ class NodeEmbedding(nn.Embedding):
 
 
 def set_row_gradients(module: nn.Module, rows: bool) -> list[nn.Parameter]:
-    """Let every :class:`NodeEmbedding` inside ``module`` have gradients of rows, or of all.
+    """Switch row-sparse gradients of every :class:`NodeEmbedding` inside ``module`` on or off.
 
     Returns:
-        The vectors of these layers.
+        The parameters of these layers.
     """
     layers = [layer for layer in module.modules() if isinstance(layer, NodeEmbedding)]
     for layer in layers:

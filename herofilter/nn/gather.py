@@ -8,20 +8,20 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 
-def gather_tokens(hidden: Tensor, index: Tensor, room: int = 0) -> Tensor:
+def gather_tokens(hidden: Tensor, index: Tensor, extra: int = 0) -> Tensor:
     """Return the tokens ``hidden[index]``, patch positions first, without gradients.
 
     Shapes:
         - hidden: ``[n, h]``; index: ``[b, p]``
-        - output: ``[p + room, b, h]``, of which the last ``room`` positions are to be filled
+        - output: ``[p + extra, b, h]``, of which the last ``extra`` positions aren't filled yet
 
     Example:
         >>> gather_tokens(torch.eye(3), torch.tensor([[2, 0]])).argmax(-1).tolist()
         [[2], [0]]
     """
     (count, members), channels = index.shape, hidden.size(1)
-    tokens = hidden.new_empty(members + room, count, channels)
-    # [p, b, h] -> [p·b, h]: rows are taken faster by one list of them than by a table
+    tokens = hidden.new_empty(members + extra, count, channels)
+    # [p, b, h] -> [p·b, h]: selecting rows by a vector is faster than by a matrix of indices
     rows = tokens[:members].view(-1, channels)
     torch.index_select(hidden, 0, index.t().reshape(-1), out=rows)
     return tokens
@@ -30,9 +30,9 @@ def gather_tokens(hidden: Tensor, index: Tensor, room: int = 0) -> Tensor:
 def gather_chunks(hidden: Tensor, indices: Sequence[Tensor]) -> Iterator[Tensor]:
     """Yield the tokens ``hidden[index]`` of each chunk, patch positions first.
 
-    Backward, all chunks add to one gradient; indexing chunk by chunk would fill one of the
-    size of ``hidden`` for each of them. Where there is no gradients, a chunk is gathered when it is
-    asked for, and no two are held at once.
+    In the backward pass all chunks add to one gradient; plain indexing would allocate one of the
+    size of ``hidden`` for each chunk. Without gradients a chunk is gathered when it is asked for,
+    so that only one is in memory.
 
     Shapes:
         - hidden: ``[n, h]``; each index: ``[b, p]``

@@ -1,4 +1,4 @@
-"""The classifier at the end."""
+"""The classification head: aggregated patches to logits."""
 
 import itertools
 
@@ -8,7 +8,7 @@ from herofilter.nn.dropout import Dropout
 
 
 class Head(nn.Module):
-    """Dropout and one or two linear layers to raw logits.
+    """Linear layers to raw logits, with dropout before each and ReLU between them.
 
     Args:
         in_channels: width of the aggregated patch.
@@ -43,6 +43,6 @@ class Head(nn.Module):
                 layer.reset_parameters()
 
     def forward(self, x: Tensor) -> Tensor:
-        for number, layer in enumerate(self.layers):
-            x = layer(self.dropout(x if number == 0 else x.relu()))
+        for i, layer in enumerate(self.layers):
+            x = layer(self.dropout(x if i == 0 else x.relu()))
         return x

@@ -1,4 +1,4 @@
-"""The model: patches in, raw logits out."""
+"""The HeroFilter model: from patches to raw logits."""
 
 from collections.abc import Iterator
 from copy import copy
@@ -35,9 +35,9 @@ class HeroFilter(NodeClassifier):
         \qquad \mathbf{y}_v = \mathrm{Head}(\mathrm{Aggregate}(\mathrm{Mixer}(\mathbf{P}_v)))
 
     Tokens are scaled by their normalised scores, so that a learned filter gets gradients; the
-    node's own token in slot 0 is not scaled. With a learned filter, one more token per filter
-    carries its full response :math:`\mathbf{R}\mathbf{H}`. The model never sees the edges: the
-    patcher has seen them before.
+    token of the node itself, in slot 0, is not scaled. With a learned filter, one more token per
+    filter holds its full response :math:`\mathbf{R}\mathbf{H}`. The model itself doesn't read the
+    edges; only the patcher does.
 
     Args:
         in_channels: width of the features.
@@ -45,8 +45,8 @@ class HeroFilter(NodeClassifier):
         patcher: a :class:`SpectralPatcher`, which learns, or fixed :class:`Patches`.
         config: the mixer's settings; the recommended ones by default.
         num_embeddings: learned vectors for the nodes of a graph without features; 0 for none.
-        relations: full responses of fixed relations, one more token each; a
-            :class:`SpectralPatcher` brings its own.
+        relations: full responses of fixed relations, one more token each; not needed with a
+            :class:`SpectralPatcher`, which has those of its filters.
 
     Shapes:
         - data.x: ``[n, in_channels]``, dense or sparse CSR; nodes: ``[b]``
@@ -96,8 +96,8 @@ class HeroFilter(NodeClassifier):
         if self.summariser is not None:
             first = patcher.patch_size
             slots += [
-                Slot(f"summary-{number}", first + number, first + number + 1)
-                for number in range(self.summariser.num_summaries)
+                Slot(f"summary-{i}", first + i, first + i + 1)
+                for i in range(self.summariser.num_summaries)
             ]
         num_tokens = slots[-1].stop
         self.blocks = nn.ModuleList(
@@ -138,7 +138,7 @@ class HeroFilter(NodeClassifier):
 
     @property
     def summariser(self) -> SpectralPatcher | RelationSummary | None:
-        """What makes the summary tokens, if there are any."""
+        """The module that computes the summary tokens, or None."""
         if not self.config.summary:
             return None
         return self.patcher if isinstance(self.patcher, SpectralPatcher) else self.relations
@@ -157,7 +157,7 @@ class HeroFilter(NodeClassifier):
             self.patcher.refresh()
 
     def patches(self, nodes: Tensor | None = None) -> Patches:
-        """Return the patches of ``nodes`` as the model sees them now."""
+        """Return the current patches of ``nodes``."""
         if isinstance(self.patcher, SpectralPatcher):
             patches: Patches = self.patcher(nodes)
             return patches
@@ -169,13 +169,13 @@ class HeroFilter(NodeClassifier):
         return not isinstance(self.patcher, SpectralPatcher)
 
     def gather(self, data: Data, nodes: Tensor | None) -> PatchBatch:
-        """Look up the patches of ``nodes`` and read the features of all nodes in them."""
+        """Return the patches of ``nodes`` and the features of all nodes in them."""
         self.check_same_graph(data)
         patches = self.patches(nodes)
-        # padding may point anywhere: its score is zero
+        # padding may have any index, since its score is zero
         index = patches.index.clamp(min=0)
         needed, shared = None, data.get("shared")
-        # a graph of the user's may have something of that name
+        # the user's graph may have an attribute of that name
         if isinstance(shared, Shared):
             return PatchBatch(data, nodes, patches, None, index, data.x, shared)
         if index.numel() < data.x.size(0) and self.summariser is None:
@@ -192,9 +192,9 @@ class HeroFilter(NodeClassifier):
             return data
         hidden = fill_table(partial(self.hidden, data.x), int(data.x.size(0)), channels)
         summary = None if summariser is None else summariser.summarise(hidden)
-        foreseen = copy(data)
-        foreseen.shared = Shared(hidden, summary)
-        return foreseen
+        precomputed = copy(data)
+        precomputed.shared = Shared(hidden, summary)
+        return precomputed
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
         return self.classify(self.gather(data, nodes))
@@ -203,11 +203,11 @@ class HeroFilter(NodeClassifier):
         """Return logits of a batch."""
         if torch.is_grad_enabled():
             return torch.cat([self.mix(tokens) for tokens in self._batch_chunks(batch)])
-        hidden, whole = self._whole(batch)
+        hidden, part = self._hidden_and_part(batch)
         end = fold_end(self.blocks, self.aggregate, self.head)
         if end is not None and not end.before:
-            return end.read(hidden, whole, None if self.labels is None else self.labels.embedding)
-        mix, parts = end or self.mix, cut_parts(whole, self.chunk_size)
+            return end.read(hidden, part, None if self.labels is None else self.labels.embedding)
+        mix, parts = end or self.mix, cut_parts(part, self.chunk_size)
         return torch.cat(parallel_map(lambda part: mix(self._tokens(hidden, part)), parts))
 
     def token_chunks(self, data: Data, nodes: Tensor | None = None) -> Iterator[Tensor]:
@@ -218,8 +218,8 @@ class HeroFilter(NodeClassifier):
         yield from self._batch_chunks(self.gather(data, nodes))
 
     def _batch_chunks(self, batch: Batch) -> Iterator[Tensor]:
-        hidden, whole = self._whole(batch)
-        parts = cut_parts(whole, self.chunk_size)
+        hidden, part = self._hidden_and_part(batch)
+        parts = cut_parts(part, self.chunk_size)
         if not torch.is_grad_enabled():
             yield from (self._tokens(hidden, part) for part in parts)
             return
@@ -227,20 +227,20 @@ class HeroFilter(NodeClassifier):
         for rows, part in zip(members, parts, strict=True):
             yield self.join_tokens(rows, part.scale, part.labels, part.summary)
 
-    def _whole(self, batch: Batch) -> tuple[Tensor, Part]:
-        """Return the vectors of all nodes needed, and what makes tokens of them."""
+    def _hidden_and_part(self, batch: Batch) -> tuple[Tensor, Part]:
+        """Return the hidden vectors of all needed nodes, and the other inputs of their tokens."""
         if not isinstance(batch, PatchBatch):
             batch = self.gather(batch.data, batch.nodes)
         patches = batch.patches
         if self.stem is None and torch.is_grad_enabled():
             check_training(patches.index.numel(), self.in_channels, len(self.blocks))
-        hidden, summary = self._responses(batch)
+        hidden, summary = self._hidden_and_summary(batch)
         scale = self.score_scale(patches)
         shown = None if self.labels is None else self.labels.look_up(patches.index, patches.nodes)
         return hidden, Part(batch.index, scale, shown, summary)
 
-    def _responses(self, batch: PatchBatch) -> tuple[Tensor, Tensor | None]:
-        """Return the vectors of all nodes needed, and the summaries of the batch's nodes."""
+    def _hidden_and_summary(self, batch: PatchBatch) -> tuple[Tensor, Tensor | None]:
+        """Return the hidden vectors of all needed nodes, and the summaries of the batch's nodes."""
         summariser, shared, nodes = self.summariser, batch.shared, batch.nodes
         if shared is None:
             layer = None if self.stem is None else self.stem.as_layer(batch.x)
@@ -254,10 +254,10 @@ class HeroFilter(NodeClassifier):
         return shared.hidden, shared.summary.index_select(1, nodes)
 
     def _tokens(self, hidden: Tensor, part: Part) -> Tensor:
-        """Return what :meth:`join_tokens` would, without gradients and without copies."""
+        """Return the result of :meth:`join_tokens` without gradients, and without copies."""
         count = part.index.size(1)
-        room = 0 if part.summary is None else part.summary.size(0)
-        tokens = gather_tokens(hidden, part.index, room)
+        num_summaries = 0 if part.summary is None else part.summary.size(0)
+        tokens = gather_tokens(hidden, part.index, num_summaries)
         members = tokens[:count]
         if self.labels is not None and part.labels is not None:
             members += self.labels(part.labels).transpose(0, 1)
@@ -267,14 +267,11 @@ class HeroFilter(NodeClassifier):
         return tokens
 
     def largest_batch(self, data: Data) -> int:
-        """Return how many nodes at once touch no more than 512 MiB of features and tokens.
-
-        Of features on disk they touch no more than half of that.
-        """
+        """Return how many nodes fit into 512 MiB of features and tokens, or 256 MiB from disk."""
         return largest_batch(data.x, self.patcher.patch_size, self.token_channels)
 
     def hidden(self, x: Tensor, nodes: Tensor | None = None) -> Tensor:
-        """Return the vectors of ``nodes`` (all when None) before patches gather them."""
+        """Return the hidden vectors of ``nodes`` (all when None)."""
         return self._hidden(select(x, nodes), nodes)
 
     def _hidden(self, rows: Tensor, nodes: Tensor | None) -> Tensor:

@@ -1,4 +1,4 @@
-"""Label tokens: what the training labels of the other nodes in a patch say."""
+"""Label tokens: the training labels of the other nodes in a patch as learned vectors."""
 
 import torch
 from torch import Tensor, nn
@@ -9,9 +9,9 @@ from herofilter.nn.dropout import Dropout
 class LabelTokens(nn.Module):
     """A learned vector per class, added to the tokens of training nodes in other nodes' patches.
 
-    A node never sees its own label, wherever in its patch it stands. In training a share of the
-    labels is hidden at random, so that the mixer doesn't lean on them alone. Nothing is known
-    before :meth:`show` is called, and :meth:`show` is given training labels only.
+    The label of the node itself is hidden wherever the node is in its patch. In training a share of
+    the labels is hidden at random, so that the mixer doesn't rely on them alone. No label is known
+    before :meth:`show` is called, and :meth:`show` must be given training labels only.
 
     Args:
         num_nodes: number of nodes of the graph.
@@ -34,11 +34,11 @@ class LabelTokens(nn.Module):
         nn.init.normal_(self.embedding.weight, std=0.1)
 
     def show(self, labels: Tensor) -> None:
-        """Remember which labels may be read; -1 stands for those that may not."""
+        """Store the labels that may be read; -1 stands for those that may not."""
         self.known = torch.where(labels >= 0, labels, self.unknown)
 
     def look_up(self, index: Tensor, nodes: Tensor) -> Tensor:
-        """Return the label shown at each place of the patches of ``nodes``: ``[b, p]``."""
+        """Return the label shown at each position of the patches of ``nodes``: ``[b, p]``."""
         hidden = (index < 0) | (index == nodes.unsqueeze(1))
         if self.training:
             hidden = hidden | (self.mask(torch.ones(index.shape)) == 0)

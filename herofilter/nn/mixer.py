@@ -50,7 +50,7 @@ class TwoLayers(nn.Module):
         self.second = nn.Linear(hidden_size, size)
 
     def reset_parameters(self, zero_last: bool) -> None:
-        """Draw both layers anew; with ``zero_last`` the second one starts at zero."""
+        """Initialise both layers again; with ``zero_last`` the second one is zero."""
         self.first.reset_parameters()
         self.second.reset_parameters()
         if zero_last:
@@ -94,7 +94,7 @@ class MixerBlock(nn.Module):
         \qquad \tilde{\mathbf{P}} = \hat{\mathbf{P}} +
         \mathrm{MLP}_{feature}(\mathrm{LayerNorm}(\hat{\mathbf{P}}))
 
-    Without ``residual`` the sums go and an activation follows each MLP, as in the paper's
+    Without ``residual`` nothing is added and an activation follows each MLP, as in the paper's
     Algorithm 1. With it, the last layer of each MLP starts at zero, so that a new block is
     the identity.
 
@@ -105,8 +105,8 @@ class MixerBlock(nn.Module):
         dropout: inside both MLPs.
         norm: ``feature``, ``patch`` or ``none``.
         residual: whether blocks add to their input.
-        patch_mixing: whether the first MLP is there.
-        feature_mixing: whether the second MLP is there.
+        patch_mixing: whether there is a patch MLP.
+        feature_mixing: whether there is a feature MLP.
 
     Shapes:
         - input and output: ``[p, b, h]``
@@ -146,7 +146,7 @@ class MixerBlock(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         for norm, mix in zip(self.layers[::2], self.layers[1::2], strict=True):
             mixed: Tensor = mix(norm(tokens))
-            # neither product needs its own result for its gradient
+            # in place: the gradients of the products don't need their results
             tokens = mixed.add_(tokens) if self.residual else mixed.relu_()
         return tokens
 

@@ -1,4 +1,4 @@
-"""Batches of patches: what is read for some nodes, and how it is cut up."""
+"""Batches of patches: the data of some nodes, and how it is cut into parts."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from herofilter.nn.classifier import LARGEST_BATCH, Batch
 from herofilter.nn.inference.hidden_table import Shared
 from herofilter.patchers import Patches
 
-# what a batch without gradients may take, when features are in memory and on disk
+# memory of a batch without gradients, with features in memory and on disk
 _BATCH_BYTES, _DISK_BATCH_BYTES = 2**29, 2**28
 _SMALLEST_BATCH = 256
 
@@ -27,9 +27,9 @@ class PatchBatch(Batch):
         nodes: ``[b]``, or None for all.
         patches: of the nodes.
         needed: the nodes that occur in the patches, each once; None for all nodes.
-        index: ``[b, p]``, where in ``needed`` a member stands.
+        index: ``[b, p]``, the index in ``needed`` of each member of a patch.
         x: features of the needed nodes.
-        shared: hidden vectors of all nodes, if they are there; ``x`` isn't looked at then.
+        shared: precomputed hidden vectors of all nodes, which are then used instead of ``x``.
     """
 
     patches: Patches
@@ -41,7 +41,7 @@ class PatchBatch(Batch):
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What makes the tokens of some nodes.
+    """The inputs that make the tokens of some nodes, besides their hidden vectors.
 
     Shapes:
         - index and scale: ``[b, p]``; labels: ``[b, p]`` or None
@@ -55,9 +55,9 @@ class Part:
 
 
 def cut_parts(part: Part, size: int) -> list[Part]:
-    """Cut what makes the tokens of many nodes into parts of ``size`` nodes.
+    """Cut the inputs of many nodes into parts of ``size`` nodes.
 
-    Without gradients several parts may be at work at once; they are of equal size then.
+    Without gradients several threads may each compute a part, so that parts are of equal size.
 
     Example:
         >>> part = Part(torch.zeros(5, 3, dtype=torch.long), torch.ones(5, 3), None, None)
@@ -66,7 +66,7 @@ def cut_parts(part: Part, size: int) -> list[Part]:
     """
     if not torch.is_grad_enabled():
         size = even_size(len(part.scale), size)
-    # split, and not slices: their gradients would fill a whole tensor for each part
+    # split, and not slices: the gradient of each slice would be a full tensor
     cut = partial(torch.split, split_size_or_sections=size)
     indices, scales = cut(part.index), cut(part.scale)
     nothing = [None] * len(scales)
@@ -80,9 +80,10 @@ def cut_parts(part: Part, size: int) -> list[Part]:
 
 
 def even_size(count: int, most: int) -> int:
-    """Return a size of at most ``most`` that cuts ``count`` nodes into equal parts, two at a time.
+    """Return a size up to ``most`` that cuts ``count`` nodes into one or an even number of parts.
 
-    It doesn't depend on how many threads there are, so neither do the results.
+    Parts are of equal size, but for the last. The size doesn't depend on the number of
+    threads, so neither do the results.
 
     Example:
         >>> even_size(2277, 744), even_size(183, 744)
@@ -95,25 +96,25 @@ def even_size(count: int, most: int) -> int:
 
 
 def largest_batch(x: Tensor, members: int, channels: int) -> int:
-    """Return how many nodes touch no more than 512 MiB of features and tokens at once.
+    """Return how many nodes fit into 512 MiB of features and tokens, or 256 MiB from disk.
 
     Args:
-        x: the features; of those on disk half as much is touched.
+        x: the features, in memory or on disk.
         members: nodes in a patch.
         channels: width of a token.
     """
     size, most = _bytes(x), _BATCH_BYTES
     if isinstance(x, DiskFeatures):
         size, most = x.num_bytes, _DISK_BATCH_BYTES
-    # rows of features at work and read ahead; of hidden ones before and after the activation
+    # rows of features in use and prefetched; hidden rows before and after the activation
     row = 2 * (size // max(1, x.size(0))) + 12 * channels
     count = min(LARGEST_BATCH, int(x.size(0)))
     while count > _SMALLEST_BATCH:
-        # an entry of a patch takes some forty bytes: itself, its place, its rank, its score
+        # an entry of a patch takes some forty bytes: node, index in needed, rank, score
         if row * min(count * members, x.size(0)) + 40 * count * members <= most:
             break
         count //= 2
-    # a graph that fits at once is never cut
+    # a graph that fits into one batch is never cut
     return LARGEST_BATCH if count == x.size(0) else count
 
 

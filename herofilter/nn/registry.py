@@ -1,4 +1,4 @@
-"""The registry of models: a name, where it comes from, and how to build it for a graph."""
+"""The registry of models: their names, papers, requirements and builders."""
 
 import importlib
 import importlib.util
@@ -22,15 +22,15 @@ class ModelEntry:
     """One registered model.
 
     Args:
-        name: as it is asked for.
-        paper: where it comes from.
-        needs: what it holds in memory beyond the features.
+        name: the name on the command line and in configurations.
+        paper: the paper that it comes from.
+        needs: its memory beyond the features, in words.
         scales: whether its cost is linear in the size of the graph.
         directed: whether it can read the direction of edges; others get both directions of each.
         build: makes the model for a prepared graph.
-        batches: whether a mini-batch costs no more than its own nodes; the others pass over the
-            whole graph at every step.
-        options: settings that only this model reads, each with the values worth a search.
+        batches: whether the cost of a mini-batch grows with its nodes only; other models compute
+            all nodes at every step.
+        options: settings that only this model reads, each with the values to search over.
         by_rows: whether it reads only the rows of features that a mini-batch needs, so that
             they may stay on disk.
     """
@@ -94,8 +94,8 @@ def find_model(name: str) -> ModelEntry:
 
 
 def _register(name: str) -> None:
-    """Import the module of one model: a baseline's is called after it."""
-    # models register themselves when their modules are imported; only this names rooms to the right
+    """Import the module of one model; that of a baseline has the model's name."""
+    # models register when their modules are imported; only here are packages to the right named
     importlib.import_module("herofilter.nn.build")
     module = name.replace("-", "_")
     if name not in _MODELS and module.isidentifier():
@@ -122,7 +122,7 @@ def num_embeddings(data: Data) -> int:
 
 
 class Arguments(NamedTuple):
-    """What the constructors of all baselines begin with, in their order."""
+    """The first arguments of the constructors of all baselines, in order."""
 
     in_channels: int
     hidden_channels: int
@@ -134,7 +134,7 @@ class Arguments(NamedTuple):
 
 
 def arguments(data: Data, config: Config, least_layers: int = 2) -> Arguments:
-    """Return the arguments of a baseline for a graph, with at least so many layers.
+    """Return the arguments of a baseline for a graph, with at least ``least_layers`` layers.
 
     Example:
         >>> from herofilter.data import csbm

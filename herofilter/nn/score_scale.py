@@ -1,4 +1,4 @@
-"""How much each token of a patch counts, by its score."""
+"""The factor of each token in a patch, from its score."""
 
 import torch
 from torch import Tensor
@@ -11,9 +11,9 @@ from herofilter.settings import SCORE_NORMS
 def normalise_scores(patches: Patches, kind: str) -> Tensor:
     """Return the factor of each token: ``[b, p]``, zero at padding.
 
-    ``max`` divides a row by its largest modulus and ``l1`` by the sum of them, both without
-    the ego slot, whose factor is one; ``raw`` leaves scores as they are. ``straight_through``
-    is one everywhere, yet lets gradients pass as if it were the score.
+    ``max`` divides a row by its largest absolute value and ``l1`` by the sum of these, both
+    without the ego slot, whose factor is one; ``raw`` is the score itself. ``straight_through`` is
+    one everywhere, with the gradient of the score.
     """
     check_choice("score_norm", kind, SCORE_NORMS)
     score = patches.score
@@ -31,10 +31,10 @@ def normalise_scores(patches: Patches, kind: str) -> Tensor:
 
 
 class ScoreScale:
-    """:func:`normalise_scores` that does fixed patches once, where there is no gradients.
+    """:func:`normalise_scores` with a cache of the last patches, used without gradients.
 
     Args:
-        kind: what scores are divided by.
+        kind: the normalisation, see :func:`normalise_scores`.
     """
 
     def __init__(self, kind: str) -> None:

@@ -1,4 +1,4 @@
-"""The product of sparse features and a weight, with a gradient that sorts nothing."""
+"""The product of sparse features and a weight, with a fast gradient."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ from herofilter.spectral.sparse import multiply_sparse
 def sparse_product(x: Tensor, weight: Tensor) -> Tensor:
     """Return ``x @ weight`` for sparse features that need no gradient.
 
-    The gradient of the weight is the transposed features times what comes back. Torch would sort
-    the entries into a transposed matrix at every step; adding row by row needs no such matrix.
+    The gradient of the weight is the transposed features times the gradient of the output. Torch
+    would build the transposed matrix at every step; adding row by row doesn't need it.
 
     Shapes:
         - x: ``[n, f]``, sparse CSR; weight: ``[f, h]``
@@ -49,7 +49,7 @@ class _SparseProduct(torch.autograd.Function):
 
 @compiled(nogil=True)
 def _add_rows(crow: Any, col: Any, value: Any, upstream: Any, total: Any) -> None:
-    """Add to each row of ``total`` the rows of ``upstream`` whose features name it."""
+    """Add the product of the transposed CSR matrix and ``upstream`` to ``total``."""
     for row in range(crow.size - 1):
         source = upstream[row]
         for entry in range(crow[row], crow[row + 1]):

@@ -10,7 +10,7 @@ from herofilter.nn.dropout import Dropout
 from herofilter.nn.embedding import NodeEmbedding
 from herofilter.nn.sparse import sparse_product
 from herofilter.spectral.simd import LANES
-from herofilter.spectral.sparse import fits_loops
+from herofilter.spectral.sparse import is_float32_on_cpu
 
 
 class FeatureLinear(nn.Module):
@@ -49,7 +49,7 @@ class FeatureLinear(nn.Module):
 
 class Stem(nn.Module):
     r"""Hidden tokens :math:`\mathbf{H} = \mathrm{drop}(\mathrm{ReLU}(\mathbf{W}\,
-    \mathrm{drop}(\mathbf{x})))` of all nodes, made once before patches gather them.
+    \mathrm{drop}(\mathbf{x})))` of all nodes, computed once before patches gather them.
 
     A graph without features has ``num_embeddings`` learned vectors, one per node, added
     before the activation.
@@ -90,7 +90,7 @@ class Stem(nn.Module):
         return self.from_rows(select(x, nodes), nodes)
 
     def from_rows(self, rows: Tensor, nodes: Tensor | None = None) -> Tensor:
-        """Return the tokens of ``nodes``, whose features ``rows`` have been read already."""
+        """Return the tokens of ``nodes`` from their features ``rows``."""
         hidden: Tensor = self.linear(self.input_dropout(rows))
         if self.embedding is not None:
             hidden = hidden + self.embedding(nodes)
@@ -98,13 +98,13 @@ class Stem(nn.Module):
         return out
 
     def as_layer(self, rows: Tensor) -> tuple[Tensor, Tensor] | None:
-        """Return weight and bias if compiled loops can make tokens of sparse ``rows`` from them.
+        """Return weight and bias if compiled loops can compute the tokens of sparse ``rows``.
 
-        Nothing is learned then, and all that follows the product is a ReLU.
+        That is so at inference, where tokens are ReLU(x·W + b), on a CPU and in float32.
         """
         weight, bias = self.linear.weight, self.linear.bias
         if torch.is_grad_enabled() or self.training or self.embedding is not None or bias is None:
             return None
         if rows.layout != torch.sparse_csr or weight.size(1) % LANES:
             return None
-        return (weight, bias) if fits_loops(rows, weight, bias) else None
+        return (weight, bias) if is_float32_on_cpu(rows, weight, bias) else None

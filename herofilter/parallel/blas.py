@@ -15,8 +15,8 @@ _entered = 0
 def one_blas_thread() -> Iterator[None]:
     """Let matrix products of NumPy, SciPy and numba use a single thread inside the block.
 
-    The setting belongs to the process: the first block sets it and the last one to end puts it
-    back, so that blocks may overlap in several threads. Torch's own products are not affected.
+    The setting is one of the process: the first block sets it and the last one to end restores
+    it, so that blocks may overlap in several threads. Products of torch are not affected.
     """
     global _entered
     with _lock:
@@ -35,7 +35,7 @@ def one_blas_thread() -> Iterator[None]:
 def _restore(limits: Any) -> None:
     from threadpoolctl import OpenBLASController
 
-    # later versions let one thread alone change it, and the last one to leave may be another
+    # later versions let only one thread change it, and the last block to end may be in another
     release = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
     release(force=True)
     limits.restore_original_limits()
@@ -44,7 +44,7 @@ def _restore(limits: Any) -> None:
 
 @cache
 def _controller() -> Any:
-    # numba's products are SciPy's, and a library can only be found once it is loaded
+    # numba calls SciPy's BLAS, and a library is found only once it is loaded
     import scipy.linalg.cython_blas  # noqa: F401
     from threadpoolctl import ThreadpoolController
 

@@ -1,4 +1,4 @@
-"""Independent jobs in processes of their own."""
+"""Independent jobs, each in a worker process."""
 
 import multiprocessing
 import os
@@ -24,15 +24,15 @@ def run_jobs(
     workers: int,
     follow: Callable[[Outcome], Sequence[Job]] | None = None,
 ) -> Generator[Outcome, None, None]:
-    """Yield the outcomes of all jobs as they come; with several workers each is a process.
+    """Yield the outcome of each job as soon as it is finished; workers are processes.
 
-    Closing the iterator ends the jobs that are under way.
+    Closing the iterator ends the running jobs.
 
     Args:
-        function: what is done with a job; a function at the top of a module.
-        jobs: what to do, the longest first.
-        workers: how many processes; with one, the jobs run here, in order.
-        follow: gives the jobs that an outcome makes possible; they come before those that wait.
+        function: computes the outcome of a job; it must be at the top level of a module.
+        jobs: the arguments of ``function``, the longest job first.
+        workers: the number of processes; with one, the jobs run in this process, in order.
+        follow: returns the jobs that an outcome makes possible; they come first in the queue.
 
     Example:
         >>> list(run_jobs(abs, [-1, -2], workers=1))
@@ -68,12 +68,12 @@ def run_jobs(
         pool.shutdown()
     except BrokenProcessPool:
         raise RunError(
-            "every worker must live until its job ends, but one was ended from outside, perhaps "
-            "for want of memory; what is finished is kept, so run it again with --workers 1"
+            "every worker must live until its job ends, but one was killed, perhaps for lack "
+            "of memory; finished jobs are kept, so run it again with --workers 1"
         ) from None
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        # whoever presses Ctrl-C doesn't want to wait for trainings that may last minutes
+        # on Ctrl-C the user shouldn't wait for trainings that may last minutes
         for process in set(multiprocessing.active_children()) - others:
             process.terminate()
 
@@ -85,16 +85,16 @@ def _start_worker() -> None:
     # a job's function is imported here, with all libraries that it needs
     show = warnings.showwarning
 
-    def show_later(*warning: Any, **place: Any) -> None:
+    def show_later(*warning: Any, **details: Any) -> None:
         if not raised_by_import():
-            show(*warning, **place)
+            show(*warning, **details)
 
     warnings.showwarning = show_later
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that started it is gone: nobody would read the outcome."""
+    """End this process when its parent has ended, since nobody would read the outcome."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

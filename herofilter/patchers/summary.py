@@ -16,7 +16,7 @@ from herofilter.patchers.equivalent_nodes import find_equivalent_nodes, merge_eq
 from herofilter.patchers.fast import TRANSPOSED, TWO_HOP, FastPatcher
 from herofilter.patchers.products import csr_of, product
 from herofilter.spectral.adjacency import normalised_adjacency
-from herofilter.spectral.sparse import arrays_of, fits_loops
+from herofilter.spectral.sparse import csr_arrays, is_float32_on_cpu
 from herofilter.spectral.sparse_rows import COLUMNS, layer_columns, sum_sparse_products
 
 SERIES_STEPS = 4
@@ -58,9 +58,9 @@ class RelationSummary:
         matrices = matrix, sp.csr_array(matrix.T)
         self.matrix, self.transposed = (csr_of(one) for one in matrices)
         # structurally equivalent nodes have equal summaries: one row for all of them
-        equivalent = find_equivalent_nodes(arrays_of(self.matrix), arrays_of(self.transposed))
+        equivalent = find_equivalent_nodes(csr_arrays(self.matrix), csr_arrays(self.transposed))
         self.merged = [
-            arrays_of(csr_of(merge_equivalent_nodes(one, equivalent))) for one in matrices
+            csr_arrays(csr_of(merge_equivalent_nodes(one, equivalent))) for one in matrices
         ]
         self.equivalent = equivalent
         self.plan = _plan([self._terms(relation) for relation in self.relations])
@@ -77,7 +77,7 @@ class RelationSummary:
             - **hidden**: [n, h], of all nodes
             - **returns**: [number of relations, b, h]
         """
-        if not torch.is_grad_enabled() and fits_loops(hidden):
+        if not torch.is_grad_enabled() and is_float32_on_cpu(hidden):
             stacked = self._compiled(hidden.detach())
         else:
             known: dict[Factors, Tensor] = {(): hidden.contiguous()}
@@ -94,7 +94,7 @@ class RelationSummary:
             - returns: ``[n, h]`` and ``[number of relations, n, h]``
         """
         hidden = weight.new_empty(x.size(0), weight.size(1))
-        rows, table = arrays_of(x.detach()), hidden.numpy()
+        rows, table = csr_arrays(x.detach()), hidden.numpy()
         factors, shifts = (one.detach().contiguous().numpy() for one in (weight, bias))
         return hidden, self._compiled(
             hidden, lambda first: layer_columns(*rows, factors, shifts, first, table)

@@ -1,4 +1,4 @@
-"""The normalised adjacency matrix Ã, on which every filter and every patch stands."""
+"""The normalised adjacency matrix Ã, whose spectrum all filters and patches use."""
 
 import numpy as np
 import scipy.sparse as sp

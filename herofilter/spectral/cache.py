@@ -1,4 +1,4 @@
-"""Decompositions on disk: made once per matrix, checked on every reading."""
+"""Decompositions on disk: computed once per matrix, verified whenever they are read."""
 
 import hashlib
 import warnings
@@ -17,7 +17,7 @@ from herofilter.files import DamagedFileError, cache_folder, load_tensors, save_
 from herofilter.spectral.eigen import Eigenbasis, eigen_decompose, num_kept
 from herofilter.spectral.singular import SingularBasis, singular_decompose
 
-# raise them whenever the decomposition returns something else for the same matrix
+# to be raised whenever the decomposition returns something else for the same matrix
 _VERSION = 1
 _SINGULAR_VERSION = 1
 
@@ -29,7 +29,7 @@ def cached_eigenbasis(
 ) -> Eigenbasis:
     """Return :func:`~herofilter.spectral.eigen_decompose` of the matrix, from disk if it is there.
 
-    A damaged file is made anew and an unwritable folder is passed over, each with a
+    A damaged file is computed again and an unwritable folder is ignored, each with a
     :class:`~herofilter.errors.CacheWarning`.
 
     Args:
@@ -39,7 +39,7 @@ def cached_eigenbasis(
     """
     order, kept = matrix.shape[0], num_kept(matrix.shape[0], num_eigenpairs)
     return _cached(
-        _place("eigen", folder) / f"{eigen_key(matrix, num_eigenpairs)}.safetensors",
+        _folder("eigen", folder) / f"{eigen_key(matrix, num_eigenpairs)}.safetensors",
         "eigen-decomposition",
         Eigenbasis,
         lambda basis: basis.vectors.shape == (order, kept) and basis.eigenvalues.shape == (kept,),
@@ -64,12 +64,12 @@ def cached_singular_basis(
     key = _content_key(f"singular:{_SINGULAR_VERSION}", matrix, kept)
 
     def fits(basis: SingularBasis) -> bool:
-        # those near zero are left out, so how many there are is known only afterwards
+        # values near zero are left out, so their count is known only afterwards
         shape = (order, min(kept, basis.values.numel()))
         return basis.left.shape == basis.right.shape == shape and basis.values.dim() == 1
 
     return _cached(
-        _place("singular", folder) / f"{key}.safetensors",
+        _folder("singular", folder) / f"{key}.safetensors",
         "singular-value decomposition",
         SingularBasis,
         fits,
@@ -78,7 +78,7 @@ def cached_singular_basis(
 
 
 def eigen_key(matrix: sp.csr_array, num_eigenpairs: int | None = None) -> str:
-    """Return the name under which a decomposition is kept: a hash of the matrix's content."""
+    """Return the name of a decomposition's file: a hash of the matrix's content."""
     return _content_key(str(_VERSION), matrix, num_kept(matrix.shape[0], num_eigenpairs))
 
 
@@ -95,7 +95,7 @@ def _content_key(version: str, matrix: sp.csr_array, kept: int) -> str:
     return digest.hexdigest()
 
 
-def _place(name: str, folder: Path | None) -> Path:
+def _folder(name: str, folder: Path | None) -> Path:
     return cache_folder() / name if folder is None else folder
 
 
@@ -133,7 +133,7 @@ def _read(path: Path, work: str, kind: type[Basis], fits: Callable[[Basis], bool
     except (DamagedFileError, KeyError, OSError):
         pass
     warnings.warn(
-        f"the cached {work} {path} is damaged; making it anew",
+        f"the cached {work} {path} is damaged; computing it again",
         CacheWarning,
         stacklevel=4,
     )

@@ -1,4 +1,4 @@
-"""The eigen-decomposition Ã = U Λ Uᵀ, whole or only both ends of the spectrum."""
+"""The eigen-decomposition Ã = U Λ Uᵀ, in full or only at both ends of the spectrum."""
 
 import warnings
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ def eigen_decompose(matrix: sp.csr_array, num_eigenpairs: int | None = None) -> 
     r"""Return :math:`\tilde{\mathbf{A}} = \mathbf{U} \mathbf{\Lambda} \mathbf{U}^\top`.
 
     With ``num_eigenpairs`` only the eigenvalues largest in magnitude are kept: both ends of the
-    spectrum, where smooth and alternating patterns live. The sign of each vector is chosen so
+    spectrum, which hold smooth and alternating signals. The sign of each vector is chosen so
     that its entry of largest magnitude (the first of equals) is positive.
 
     Args:
@@ -49,7 +49,7 @@ def eigen_decompose(matrix: sp.csr_array, num_eigenpairs: int | None = None) -> 
     _check_symmetric(matrix)
     order = matrix.shape[0]
     kept = num_kept(order, num_eigenpairs)
-    check_room(eigen_memory(order, num_eigenpairs), "eigen-decomposition", order, kept)
+    check_pairs_memory(eigen_memory(order, num_eigenpairs), "eigen-decomposition", order, kept)
     found = largest_or_all(matrix, kept)
     return _tidy(found.values, found.vectors, kept)
 
@@ -72,12 +72,12 @@ def num_kept(order: int, num_eigenpairs: int | None) -> int:
     return order if num_eigenpairs is None else min(order, num_eigenpairs)
 
 
-def check_room(needed: int, work: str, order: int, kept: int) -> None:
-    """Refuse a decomposition of ``kept`` pairs that takes more memory than there is."""
-    whole = "full" if kept == order else f"{kept}-pair"
+def check_pairs_memory(needed: int, work: str, order: int, kept: int) -> None:
+    """Raise an error unless a decomposition of ``kept`` pairs fits into memory."""
+    extent = "full" if kept == order else f"{kept}-pair"
     check_memory(
         needed,
-        f"the {whole} {work} of {order} nodes",
+        f"the {extent} {work} of {order} nodes",
         "use the fast patcher or a smaller num_eigenpairs"
         if not _is_dense(order, kept)
         else f"use the fast patcher or num_eigenpairs={min(512, max(1, order // 8))}",
@@ -87,13 +87,13 @@ def check_room(needed: int, work: str, order: int, kept: int) -> None:
 def largest_or_all(matrix: sp.csr_array, kept: int) -> Extremes:
     """Return the ``kept`` eigenpairs of largest magnitude, or all where that is no slower.
 
-    Anything with a shape that can be scaled, multiplied with a block of vectors and written out
-    by ``toarray`` will do for the matrix, as long as it is symmetric.
+    The matrix must be symmetric and have ``shape``, ``toarray``, products with a number and
+    products with a block of vectors.
     """
-    # vectors of a repeated eigenvalue are free to turn, and turn with the number of threads
+    # the basis of a repeated eigenvalue isn't unique and changes with the number of threads
     with one_thread():
         dense = _is_dense(matrix.shape[0], kept)
-        return _dense(matrix) if dense else _extremes(matrix, kept)
+        return _all_pairs(matrix) if dense else _largest_pairs(matrix, kept)
 
 
 def column_signs(vectors: Tensor) -> Tensor:
@@ -107,7 +107,7 @@ def column_signs(vectors: Tensor) -> Tensor:
 
 
 def check_square(matrix: sp.csr_array) -> None:
-    """Raise a :class:`~herofilter.errors.GraphError` unless the matrix can be of a graph."""
+    """Raise a :class:`~herofilter.errors.GraphError` unless the matrix is square and not empty."""
     rows, columns = matrix.shape
     if rows != columns or rows == 0:
         raise GraphError(
@@ -116,16 +116,16 @@ def check_square(matrix: sp.csr_array) -> None:
 
 
 def _is_dense(order: int, kept: int) -> bool:
-    # measured: beyond an eighth of the spectrum the whole of it is no slower
+    # measured: beyond an eighth of the spectrum all of it takes no longer
     return order <= _SMALL or kept > order // 8
 
 
-def _dense(matrix: sp.csr_array) -> Extremes:
+def _all_pairs(matrix: sp.csr_array) -> Extremes:
     values, vectors = torch.linalg.eigh(torch.from_numpy(matrix.toarray().astype(np.float64)))
     return Extremes(values, vectors, 0.0)
 
 
-def _extremes(matrix: sp.csr_array, kept: int) -> Extremes:
+def _largest_pairs(matrix: sp.csr_array, kept: int) -> Extremes:
     found = largest_eigenpairs(matrix, kept)
     if found.residual <= TOLERANCE:
         return found
@@ -136,7 +136,7 @@ def _extremes(matrix: sp.csr_array, kept: int) -> Extremes:
     needed = eigen_memory(matrix.shape[0])
     if needed <= free_memory():
         _warn(found, "falling back to the full eigen-decomposition")
-        return _dense(matrix)
+        return _all_pairs(matrix)
     _warn(found, f"keeping it, since the full eigen-decomposition needs {format_bytes(needed)}")
     return found
 

@@ -1,4 +1,4 @@
-"""The p best columns of each row, with ties settled the same way on every machine."""
+"""The p largest columns of each row, with the same tie-breaking on every machine."""
 
 import torch
 from torch import Tensor
@@ -9,8 +9,8 @@ from herofilter.errors import ConfigError
 def top_p(scores_block: Tensor, p: int) -> tuple[Tensor, Tensor]:
     """Return the ``p`` largest scores of each row and their columns.
 
-    Rows come out by falling score; of equal scores the lower column comes first, and is the one
-    that is kept when the cut falls between them.
+    Each row is sorted by falling score; of equal scores the lower column comes first, also where
+    only some of them are among the p.
 
     Shapes:
         - **scores_block**: [b, n]
@@ -24,9 +24,9 @@ def top_p(scores_block: Tensor, p: int) -> tuple[Tensor, Tensor]:
     if not 1 <= p <= columns:
         raise ConfigError(f"p must be between 1 and the number of columns (got {p} of {columns})")
     best, index = torch.topk(scores_block, min(p + 1, columns), dim=1)
-    # topk ranks NaN first, so the first column shows them all
+    # topk ranks NaN first, so it is enough to look at the first column
     if bool(best[:, :1].isnan().any()):
-        raise ConfigError("scores must be numbers (got NaN); lower the learning rate of the filter")
+        raise ConfigError("scores must be finite (got NaN); lower the learning rate of the filter")
     index = index[:, :p].sort(dim=1).values
     if p < columns:
         tied = (best[:, p - 1] == best[:, p]).nonzero()[:, 0]

@@ -1,4 +1,4 @@
-"""Scores R = U diag(g) Uᵀ: blocks of rows, or only the chosen entries, differentiable in g."""
+"""Scores R = U diag(g) Uᵀ: rows, or chosen entries only, differentiable in g."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -36,7 +36,7 @@ def sampled_scores(
 ) -> Tensor:
     r"""Return :math:`R_{vj} = \sum_f U_{vf} \, g_f \, V_{jf}` for chosen pairs only.
 
-    Gradients flow to ``response`` and to nothing else. Nothing of size b · p · f is ever made,
+    Only ``response`` gets a gradient. No array of size b · p · f is allocated,
     and the result doesn't depend on the number of threads.
 
     Args:
@@ -59,15 +59,15 @@ def sampled_scores(
         [[1.0, 0.0]]
     """
     other = vectors if right is None else right
-    for name, numbers, least, count in (
+    for name, indices, least, count in (
         ("nodes", nodes, 0, vectors.shape[0]),
         ("index", index, -1, other.shape[0]),
     ):
-        # the kernel reads memory unchecked
-        if numbers.numel() and not least <= int(numbers.min()) <= int(numbers.max()) < count:
+        # the compiled loop doesn't check bounds
+        if indices.numel() and not least <= int(indices.min()) <= int(indices.max()) < count:
             raise GraphError(
-                f"{name} must hold numbers from {least} to {count - 1} "
-                f"(got {int(numbers.min())} to {int(numbers.max())})"
+                f"{name} must hold indices from {least} to {count - 1} "
+                f"(got {int(indices.min())} to {int(indices.max())})"
             )
     if index.shape[:1] != nodes.shape or response.shape != vectors.shape[1:]:
         raise GraphError(
@@ -87,9 +87,9 @@ def sampled_scores(
 
 @compiled(nogil=True, fastmath=True)
 def score_entries(left, right, response, nodes, index, scores, first, last):  # type: ignore[no-untyped-def]
-    """Fill ``scores[i, q]`` with the score of the pair ``nodes[i]``, ``index[i, q]``.
+    """Write the score of each pair ``nodes[i]``, ``index[i, q]`` to ``scores[i, q]``.
 
-    Does the blocks of rows from ``first`` up to ``last``.
+    Computes the blocks of rows from ``first`` up to, not including, ``last``.
     """
     rows, width = index.shape
     scaled = np.empty_like(response)
@@ -108,9 +108,9 @@ def score_entries(left, right, response, nodes, index, scores, first, last):  # 
 
 @compiled(nogil=True, fastmath=True)
 def response_gradient(left, right, nodes, index, upstream, partial, first, last):  # type: ignore[no-untyped-def]
-    """Add to ``partial[b]`` what the b-th block of rows gives to the gradient of the response.
+    """Add the part of the response's gradient from the b-th block of rows to ``partial[b]``.
 
-    Does the blocks from ``first`` up to ``last``.
+    Computes the blocks from ``first`` up to, not including, ``last``.
     """
     rows, width = index.shape
     size = left.shape[1]
@@ -128,13 +128,13 @@ def response_gradient(left, right, nodes, index, upstream, partial, first, last)
 
 
 def _in_threads(kernel: Callable[..., None], blocks: int, *arrays: Any) -> None:
-    """Share the blocks out to as many threads as torch uses."""
-    # plain threads: an OpenMP team of numba's beside torch's own would fight for the cores
+    """Run a compiled loop over all blocks, in as many threads as torch uses."""
+    # Python threads: OpenMP threads of numba would compete with those of torch for the cores
     threads = min(torch.get_num_threads(), blocks)
     if threads <= 1:
         kernel(*arrays, 0, blocks)
         return
-    bounds = [blocks * number // threads for number in range(threads + 1)]
+    bounds = [blocks * thread // threads for thread in range(threads + 1)]
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(lambda pair: kernel(*arrays, *pair), pairwise(bounds)))
 

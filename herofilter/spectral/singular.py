@@ -13,7 +13,7 @@ from herofilter.errors import GraphError
 from herofilter.parallel.threads import one_thread
 from herofilter.spectral.eigen import (
     ROUNDING,
-    check_room,
+    check_pairs_memory,
     check_square,
     column_signs,
     eigen_memory,
@@ -45,8 +45,8 @@ def singular_decompose(matrix: sp.csr_array, num_pairs: int | None = None) -> Si
     :math:`\mathbf{U}` are the eigenvectors of :math:`\mathbf{N} \mathbf{N}^\top`, and
     :math:`\mathbf{V} = \mathbf{N}^\top \mathbf{U} \mathbf{\Sigma}^{-1}`. Singular values below
     1e-6 are left out, so there may be fewer than asked for, and none for a matrix of zeros: every
-    polynomial filter has g(0) = 0, and nothing is lost. The sign of each pair is chosen so that
-    the entry of largest magnitude in U's column (the first of equals) is positive.
+    polynomial filter has g(0) = 0, so that they contribute nothing. The sign of each pair is
+    chosen so that the entry of largest magnitude in U's column (the first of equals) is positive.
 
     Args:
         matrix: From :func:`~herofilter.spectral.normalised_adjacency` with ``directed="keep"``.
@@ -60,10 +60,10 @@ def singular_decompose(matrix: sp.csr_array, num_pairs: int | None = None) -> Si
     """
     check_square(matrix)
     if not np.isfinite(matrix.data).all():
-        raise GraphError("the matrix must hold finite numbers only; normalise it first")
+        raise GraphError("the matrix must hold finite values only; normalise it first")
     order = matrix.shape[0]
     kept = num_kept(order, num_pairs)
-    check_room(
+    check_pairs_memory(
         eigen_memory(order, num_pairs) + 4 * order * kept,
         "singular-value decomposition",
         order,
@@ -78,10 +78,10 @@ def singular_decompose(matrix: sp.csr_array, num_pairs: int | None = None) -> Si
 
 @dataclass(frozen=True)
 class _Gram:
-    """The product of two sparse matrices, multiplied out only when all of it is asked for.
+    """The product of two sparse matrices, kept as factors until ``toarray`` is called.
 
     A node with d in-edges fills d² entries of N Nᵀ, so on a graph with hubs two thin products
-    are much cheaper than one with the finished matrix.
+    are much cheaper than one with the multiplied matrix.
     """
 
     first: sp.csr_array
@@ -102,10 +102,10 @@ class _Gram:
 
 
 def _tidy(gram: _Gram, left: Tensor) -> SingularBasis:
-    # a node without out-edges scores nothing; rounding would leave it with noise to rank
+    # the rows of nodes without out-edges are zero, but rounding errors would rank them
     left[torch.from_numpy(np.diff(gram.first.indptr) == 0)] = 0
     right = torch.from_numpy(gram.second @ left.numpy())
-    # more exact for small values than the root of the eigenvalue
+    # more exact for small values than the square root of the eigenvalue
     values, order = right.norm(dim=0).sort(stable=True)
     if values.numel() and not float(values[-1]) <= 1 + ROUNDING:
         raise GraphError(

@@ -1,4 +1,4 @@
-"""Products of a sparse matrix with rows that lie one after the other."""
+"""Products of a sparse matrix in compressed rows with a dense one, compiled."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,23 +9,24 @@ from numba.extending import intrinsic
 
 from herofilter.jit import compiled
 from herofilter.spectral.simd import (
+    INDEX,
     LANES,
-    PLACE,
     ZERO,
-    add_up,
+    accumulate,
+    broadcast,
+    constant,
     load,
     multiply_add,
-    place,
-    spread,
     start_of,
     store,
 )
 
 
 def _sum(vectors: int, fixed_width: bool = False) -> Callable[..., Any]:
-    """Return what writes a weighted sum of rows, as many vectors of them at once.
+    """Return a function that writes a weighted sum of rows, over ``8 * vectors`` columns.
 
-    With ``fixed_width`` the rows have no more columns than that, whatever it is told.
+    With ``fixed_width`` the dense matrix must have exactly these columns; its argument ``width``
+    is ignored.
     """
 
     @intrinsic
@@ -41,8 +42,8 @@ def _sum(vectors: int, fixed_width: bool = False) -> Callable[..., Any]:
         out: Any,
         target: Any,
     ) -> Any:
-        number = types.int64
-        operands = [col, value, number, number, dense, number, number, out, number]
+        integer = types.int64
+        operands = [col, value, integer, integer, dense, integer, integer, out, integer]
 
         def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
             columns, values, rows, outs = (
@@ -50,25 +51,26 @@ def _sum(vectors: int, fixed_width: bool = False) -> Callable[..., Any]:
                 for which in (0, 1, 4, 7)
             )
             begin = builder.gep(rows, [given[6]])
-            # a number known beforehand spares a tenth of the time
-            stride = place(LANES * vectors) if fixed_width else given[5]
+            # a constant stride saves a tenth of the time
+            stride = constant(LANES * vectors) if fixed_width else given[5]
 
             def step(position: Any, held: Any) -> Any:
                 column = builder.load(builder.gep(columns, [position]))
-                if column.type != PLACE:
-                    column = builder.sext(column, PLACE)
+                if column.type != INDEX:
+                    column = builder.sext(column, INDEX)
                 row = builder.gep(begin, [builder.mul(column, stride)])
                 terms = [
-                    load(builder, builder.gep(row, [place(LANES * v)])) for v in range(vectors)
+                    load(builder, builder.gep(row, [constant(LANES * v)])) for v in range(vectors)
                 ]
-                factor = spread(builder, builder.load(builder.gep(values, [position])))
+                factor = broadcast(builder, builder.load(builder.gep(values, [position])))
                 return [
                     multiply_add(builder, factor, *pair) for pair in zip(terms, held, strict=True)
                 ]
 
-            totals = add_up(builder, given[2], given[3], [ZERO] * vectors, step)
+            totals = accumulate(builder, given[2], given[3], [ZERO] * vectors, step)
             for v, total in enumerate(totals):
-                store(builder, total, builder.gep(outs, [builder.add(given[8], place(LANES * v))]))
+                offset = builder.add(given[8], constant(LANES * v))
+                store(builder, total, builder.gep(outs, [offset]))
             return context.get_dummy_value()
 
         return types.void(*operands), generate
@@ -91,17 +93,17 @@ def _sum(vectors: int, fixed_width: bool = False) -> Callable[..., Any]:
 
 
 _sum_8, _sum_4, _sum_1 = _sum(8), _sum(4), _sum(1)
-# columns that sum_sparse_products computes at once
+# columns that sum_sparse_products computes at a time
 COLUMNS = 4 * LANES
 _sum_fixed_width = _sum(4, fixed_width=True)
 
 
 @compiled(nogil=True)
 def multiply_rows(crow: Any, col: Any, value: Any, dense: Any, out: Any) -> None:
-    """Write the product of a matrix in compressed rows and a dense one.
+    """Write the product of a CSR matrix and a dense one.
 
     Args:
-        crow, col, value: the matrix; its columns aren't checked.
+        crow, col, value: the matrix; that its columns are below n isn't checked.
         dense: ``[n, h]``, contiguous; h is a multiple of 8.
         out: ``[m, h]``, contiguous.
     """
@@ -124,23 +126,23 @@ def multiply_rows(crow: Any, col: Any, value: Any, dense: Any, out: Any) -> None
 def layer_columns(
     crow: Any, col: Any, value: Any, weight: Any, bias: Any, first: int, out: Any
 ) -> None:
-    """Write some columns of a layer with a ReLU whose input is a sparse matrix.
+    """Write 32 columns of ReLU(X·W + b) for a sparse matrix X.
 
     Args:
-        crow, col, value: the matrix, as for :func:`multiply_rows`.
+        crow, col, value: X, as for :func:`multiply_rows`.
         weight, bias: ``[f, h]`` and ``[h]``; h is a multiple of 8.
-        first: the first of 32 columns, of which some may be beyond the last.
-        out: ``[m, h]``, of which the same columns are written.
+        first: the first of the 32 columns; those beyond the last are skipped.
+        out: ``[m, h]``, of which these columns are written.
     """
     width = weight.shape[1]
     stop = min(first + COLUMNS, width)
     for row in range(crow.size - 1):
-        here, there, at = crow[row], crow[row + 1], row * width
+        begin, end, target = crow[row], crow[row + 1], row * width
         if stop == first + COLUMNS:
-            _sum_4(col, value, here, there, weight, width, first, out, at + first)
+            _sum_4(col, value, begin, end, weight, width, first, out, target + first)
         else:
-            for begin in range(first, stop, LANES):
-                _sum_1(col, value, here, there, weight, width, begin, out, at + begin)
+            for column in range(first, stop, LANES):
+                _sum_1(col, value, begin, end, weight, width, column, out, target + column)
         line = out[row]
         for k in range(first, stop):
             found = line[k] + bias[k]
@@ -160,9 +162,9 @@ def sum_sparse_products(
     first: int,
     out: Any,
 ) -> None:
-    """Write sums of products such as N·Nᵀ·H, for some columns of H.
+    """Write weighted sums of products such as N·Nᵀ·H, for 32 columns of H.
 
-    Rows may stand for groups of nodes; H is replaced by the means of groups then.
+    Rows of N may stand for groups of equivalent nodes; then H is replaced by the group means.
 
     Args:
         matrix, transposed: N and Nᵀ, square, each ``(crow, col, value)`` in compressed rows.
@@ -170,11 +172,11 @@ def sum_sparse_products(
         leader: ``[g]``, a node of each row.
         share: ``[g]``, one over the number of nodes of each row.
         steps: ``[w, 3]``, for each product whether it is with ``transposed``, the table that is
-            multiplied, and the one that is written. Table 0 has the columns and is never written.
-        factors: ``[w, r]``, how much of each product goes into each sum.
-        dense: ``[n, h]``.
-        first: the first of 32 columns, of which some may be beyond the last.
-        out: ``[r, n, h]``, of which the same columns are written.
+            multiplied, and the table that is written; table 0 is H, and isn't written to.
+        factors: ``[w, r]``, the weight of each product in each of the r sums.
+        dense: ``[n, h]``, the matrix H.
+        first: the first of the 32 columns; those beyond the last are skipped.
+        out: ``[r, n, h]``, of which these columns are written.
     """
     count = share.size
     width = min(COLUMNS, dense.shape[1] - first)

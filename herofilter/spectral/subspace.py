@@ -1,8 +1,8 @@
 """The eigenpairs of largest magnitude of a sparse symmetric matrix, by filtered subspace iteration.
 
-Lanczos with a single start vector sees only one direction of each eigenspace. Graphs are full of
-repeated eigenvalues (1 once per connected component, ½ once per spare leaf of a hub), so it misses
-copies and returns smaller eigenvalues in their place. A block as wide as the answer can't.
+Lanczos with a single start vector finds only one direction of each eigenspace. Graphs have many
+repeated eigenvalues (1 once per connected component, ½ once per further leaf of a hub), so it
+misses copies and returns smaller eigenvalues instead. A block as wide as the answer finds all.
 """
 
 import math
@@ -16,7 +16,7 @@ from torch import Tensor
 TOLERANCE = 1e-4
 _MAX_ROUNDS = 40
 _MAX_DEGREE = 32
-# beyond this gain the strongest eigenvector drowns the weakest wanted one in rounding errors
+# beyond this gain rounding errors of the largest eigenpair exceed the smallest wanted one
 _MAX_GAIN = 1e12
 
 
@@ -29,7 +29,7 @@ class Extremes(NamedTuple):
 
 
 def guard_vectors(count: int) -> int:
-    """Return how many vectors beyond ``count`` the subspace carries to separate the last ones."""
+    """Return how many vectors beyond ``count`` the subspace has, so that the last ones converge."""
     return max(16, count // 4)
 
 
@@ -41,7 +41,8 @@ def largest_eigenpairs(
     Each round amplifies both ends of the spectrum with the Chebyshev polynomial
     :math:`T_d(\mathbf{A} / a)`, small on :math:`[-a, a]` and steep outside, then solves the
     problem within the subspace (Rayleigh and Ritz). It stops at ``tolerance`` or after a fixed
-    number of rounds; the caller judges by the residual. The start is fixed, so is the result.
+    number of rounds; the residual says how exact the result is. The start block is fixed, so that
+    the result is always the same.
 
     Args:
         matrix: Symmetric, with eigenvalues in [-1, 1].

@@ -93,7 +93,7 @@ def train(
     batch_size = _batch_size(model, train_nodes.numel(), config.batch_size)
     interrupted = False
     with seeded(config.seed) as generator, one_thread(is_small(int(data.num_nodes or 0))):
-        in_parts = batch_size < train_nodes.numel() and not model.whole_graph
+        in_parts = batch_size < train_nodes.numel() and not model.full_batch
         tables = set_row_gradients(model, in_parts) if in_parts else []
         optimizers = make_optimizers(model, config, tables)
         set_generator(model, generator)
@@ -149,7 +149,7 @@ def stream_logits(
     with closing(logit_chunks(model, prepared, nodes, EVAL_BATCH)) as chunks:
         while True:
             # not around the yield: the caller's code may use several threads
-            with one_thread(small or model.in_parallel, pieces=True):
+            with one_thread(small or model.in_parallel, parallel=True):
                 logits = next(chunks, None)
             if logits is None:
                 return
@@ -162,7 +162,7 @@ def evaluate(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:
 
 
 def _logits(model: NodeClassifier, data: Data, nodes: Tensor) -> Tensor:
-    with one_thread(model.in_parallel, pieces=True):
+    with one_thread(model.in_parallel, parallel=True):
         return torch.cat(list(logit_chunks(model, data, nodes, EVAL_BATCH)))
 
 
@@ -239,5 +239,5 @@ def _may_refresh(epoch: int, config: TrainConfig) -> bool:
 
 
 def _batch_size(model: NodeClassifier, count: int, wanted: int) -> int:
-    full_batch = model.whole_graph or count <= FULL_BATCH_UP_TO
+    full_batch = model.full_batch or count <= FULL_BATCH_UP_TO
     return wanted or (count if full_batch else LARGE_BATCH)

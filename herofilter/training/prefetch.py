@@ -45,7 +45,7 @@ def logit_chunks(
     if any(module.training for module in model.modules()):
         model.eval()
     count = int(data.num_nodes or 0) if nodes is None else nodes.numel()
-    size = max(count, 1) if model.whole_graph else min(largest, model.largest_batch(data))
+    size = max(count, 1) if model.full_batch else min(largest, model.largest_batch(data))
     if count > size:
         nodes = torch.arange(count) if nodes is None else nodes
         with torch.no_grad():

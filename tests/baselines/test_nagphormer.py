@@ -53,6 +53,6 @@ def test_settings_reach_the_model() -> None:
 
 def test_a_batch_is_cheap_where_hops_are_kept() -> None:
     data = AWKWARD["plain"]()
-    assert not build_nagphormer(data, SMALL).whole_graph
+    assert not build_nagphormer(data, SMALL).full_batch
     data.x = to_sparse(data.x)
-    assert build_nagphormer(data, SMALL).whole_graph
+    assert build_nagphormer(data, SMALL).full_batch

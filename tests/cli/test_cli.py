@@ -1,4 +1,4 @@
-"""The command line as a user meets it: output, exit code, and one sentence per mistake."""
+"""The command line: output, exit code, and one sentence per mistake."""
 
 import json
 import os
@@ -169,7 +169,7 @@ def test_options_reach_the_configuration(cli: Cli, mine: str) -> None:
     assert Config.from_dict(paper) == changed
 
 
-def test_repeats_print_the_same_numbers(cli: Cli, mine: str) -> None:
+def test_repeats_print_the_same_results(cli: Cli, mine: str) -> None:
     found = [
         cli("train", mine, *QUICK, "--splits", "0,1", "--out", out, "--json").json()
         for out in ("a", "b")
@@ -262,12 +262,12 @@ def test_train_an_ensemble(cli: Cli, mine: str) -> None:
     assert found["model"] == "auto"
     assert set(found["ensemble"]["members"]["0"]) <= set(MEMBERS)
     outcome = cli("train", mine, *options)
-    apart, own = (
+    apart, single = (
         f"test accuracy {100 * entry['test_accuracy']['mean']:.1f} ± 0.0 %"
         for entry in (found["ensemble"], found)
     )
     assert f"ensemble, apart: {apart}\n" in outcome.out
-    assert f"\n{own} over 1 split in " in outcome.out
+    assert f"\n{single} over 1 split in " in outcome.out
 
 
 @pytest.mark.parametrize(
@@ -281,13 +281,13 @@ def test_train_an_ensemble(cli: Cli, mine: str) -> None:
         (["--set", "lr=0.02"], "herofilter"),
     ],
 )
-def test_a_graph_of_ones_own_is_trained_by_auto(
+def test_the_users_graph_is_trained_by_auto(
     cli: Cli, mine: str, monkeypatch: pytest.MonkeyPatch, args: list[str], model: str
 ) -> None:
-    def quick(train: Callable[..., Any], place: int) -> Callable[..., Any]:
+    def quick(train: Callable[..., Any], index: int) -> Callable[..., Any]:
         def run(*given: Any) -> Any:
-            config = given[place].replace(patch_size=4, epochs=1)
-            return train(*given[:place], config, *given[place + 1 :])
+            config = given[index].replace(patch_size=4, epochs=1)
+            return train(*given[:index], config, *given[index + 1 :])
 
         return run
 
@@ -296,7 +296,7 @@ def test_a_graph_of_ones_own_is_trained_by_auto(
     found = cli("train", mine, *args, "--json").json()
     assert found["model"] == model
     assert found["out"].startswith(f"runs/mine-{model}-")
-    # a named dataset has published numbers, and these are of one model
+    # a named dataset has published results, and these are of one model
     assert cli("train", "karate", "--json").json()["model"] == "herofilter"
 
 
@@ -313,7 +313,7 @@ def test_ctrl_c_keeps_finished_splits_of_auto(cli: Cli, mine: str, tmp_path: Pat
 # workers
 
 
-def test_workers_change_no_number(cli: Cli, mine: str) -> None:
+def test_workers_change_no_result(cli: Cli, mine: str) -> None:
     found = [
         cli(
             *("train", mine, *QUICK, "--model", "mlp", "--splits", "0,1"),
@@ -536,11 +536,11 @@ def test_damaged_eigenvectors_in_the_cache_are_a_warning(
     outcome = cli("train", mine, *QUICK, "--out", "b", "--json")
     assert outcome.json()["test_accuracy"] == first["test_accuracy"]
     assert outcome.err == (
-        f"warning: the cached eigen-decomposition {path} is damaged; making it anew\n"
+        f"warning: the cached eigen-decomposition {path} is damaged; computing it again\n"
     )
 
 
-# as a process of its own
+# in a new process
 
 
 def test_as_a_process(tmp_path: Path) -> None:
@@ -716,7 +716,7 @@ def test_bench_json(cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_quick_bench")
-def test_bench_says_what_it_runs_anew(cli: Cli) -> None:
+def test_bench_says_what_it_runs_again(cli: Cli) -> None:
     assert cli(*SMALL, "--columns", "mlp").code == 0
     path = Path("runs/bench-herofilter/karate-mlp-seed-0.json")
     content = json.loads(path.read_text())

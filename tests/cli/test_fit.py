@@ -15,7 +15,7 @@ from tests.cli.test_cli import Cli, Outcome, cli as cli
 from tests.user_tables import NAMES, write_tables
 
 FIT = ("fit", "--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "topic")
-# a number of trials, so that the clock decides nothing
+# a fixed number of trials, so that the result doesn't depend on the time
 QUICK = ("--budget", "10m", "--trials", "2", "--set", "epochs=30", "--set", "patch_size=4")
 
 
@@ -26,13 +26,13 @@ def rows(path: str) -> list[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def first_fit(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Outcome]]:
-    """Return where the first fit is kept, and what the command said; there is none at first."""
+    """Return the folder of the first fit, and a list for the command's outcome, empty at first."""
     return tmp_path_factory.mktemp("fit"), []
 
 
 @pytest.fixture
 def fitted(cli: Cli, tmp_path: Path, first_fit: tuple[Path, list[Outcome]]) -> Outcome:
-    """Return what the command said; each test has a copy of the tables and of the model."""
+    """Return the outcome of fit; each test has a copy of the tables and of the model."""
     kept, said = first_fit
     if not said:
         write_tables(tmp_path)
@@ -50,7 +50,7 @@ def test_three_commands_from_tables_to_reasons(cli: Cli, fitted: Outcome) -> Non
     assert "written: model and model/predictions.csv" in fitted.out
     known = rows("model/predictions.csv")
     assert list(known[0]) == ["id", "prediction", *NAMES]
-    assert [row["id"] for row in known] == [f"user:{number}" for number in range(110)]
+    assert [row["id"] for row in known] == [f"user:{i}" for i in range(110)]
     for row in known:
         shares = {name: float(row[name]) for name in NAMES}
         assert sum(shares.values()) == pytest.approx(1, abs=1e-5)
@@ -60,9 +60,7 @@ def test_three_commands_from_tables_to_reasons(cli: Cli, fitted: Outcome) -> Non
     found = cli("predict", "model", *tables, "--out", "new.csv")
     assert found.code == 0, found.err
     assert "note: the tables add 10 nodes" in found.out
-    assert [row["id"] for row in rows("new.csv")] == [
-        f"user:{number}" for number in range(110, 120)
-    ]
+    assert [row["id"] for row in rows("new.csv")] == [f"user:{i}" for i in range(110, 120)]
 
     again = cli("predict", "model", "--out", "same.csv", "--json").json()
     assert again == {"out": "same.csv", "nodes": 110, "notes": []}
@@ -107,8 +105,8 @@ def test_an_explanation_names_the_nodes_of_the_patch(cli: Cli, tmp_path: Path) -
     assert found["node"] == "user:42"
     assert found["prediction"] in NAMES
     assert sum(abs(token["share"]) for token in found["tokens"]) == pytest.approx(1)
-    own = [token for token in found["tokens"] if token["slot"] == "ego"]
-    assert [token["id"] for token in own] == ["user:42"]
+    ego = [token for token in found["tokens"] if token["slot"] == "ego"]
+    assert [token["id"] for token in ego] == ["user:42"]
     shown = cli("explain", "model", "--node", "user:42", "--top", "3")
     assert "user:42: " in shown.out
     assert "rests on the node's own features" in shown.out

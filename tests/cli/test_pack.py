@@ -1,4 +1,4 @@
-"""A graph folder on the command line: made, described, trained on, and damaged."""
+"""A graph folder on the command line: written, described, trained on, and damaged."""
 
 from pathlib import Path
 
@@ -10,15 +10,15 @@ def test_a_folder_stands_for_its_graph(cli: Cli) -> None:
     packed = cli("pack", "karate", "--out", "club")
     assert (packed.code, packed.err) == (0, "")
     assert packed.out.startswith("34 nodes, 0.0 MiB: club")
-    card, own = cli("info", "karate", "--json").json(), cli("info", "club", "--json").json()
-    for known in (card, own):
+    card, packed_card = cli("info", "karate", "--json").json(), cli("info", "club", "--json").json()
+    for known in (card, packed_card):
         known.pop("name")
-        # what is free changes from moment to moment
+        # the free memory changes all the time
         known.pop("memory")
-    assert own == card
+    assert packed_card == card
     runs = [
-        cli("train", graph, "--model", "mlp", *QUICK, "--out", f"runs/{number}", "--json").json()
-        for number, graph in enumerate(("karate", "club"))
+        cli("train", graph, "--model", "mlp", *QUICK, "--out", f"runs/{i}", "--json").json()
+        for i, graph in enumerate(("karate", "club"))
     ]
     assert runs[0]["test_accuracy"] == runs[1]["test_accuracy"]
     assert runs[1]["graph"] == "club"
@@ -31,11 +31,11 @@ def test_a_folder_has_no_presets_and_gets_the_portfolio(cli: Cli) -> None:
 
 
 def test_half_precision(cli: Cli) -> None:
-    whole = cli("pack", "csbm", "--out", "whole", "--json").json()
+    single = cli("pack", "csbm", "--out", "single", "--json").json()
     half = cli("pack", "csbm", "--out", "half", "--half", "--json").json()
-    assert (half["nodes"], half["out"]) == (whole["nodes"], "half")
-    saved = whole["bytes"] - half["bytes"]
-    assert abs(saved - whole["nodes"] * 32 * 2) < 100
+    assert (half["nodes"], half["out"]) == (single["nodes"], "half")
+    saved = single["bytes"] - half["bytes"]
+    assert abs(saved - single["nodes"] * 32 * 2) < 100
 
 
 def test_the_folder_must_be_named(cli: Cli) -> None:
@@ -71,8 +71,8 @@ def test_damage_is_one_sentence_for_every_command(cli: Cli) -> None:
 
 
 def test_an_absent_folder_is_one_sentence(cli: Cli) -> None:
-    place = Path("no/where").resolve()
+    path = Path("no/where").resolve()
     assert cli("info", "no/where").error() == (
-        f"{place} must be a graph folder (got no graph.json in it); "
+        f"{path} must be a graph folder (got no graph.json in it); "
         "make one with: herofilter pack GRAPH --out FOLDER"
     )

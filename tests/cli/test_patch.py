@@ -21,7 +21,7 @@ def test_patch(cli: Cli, mine: str, tmp_path: Path) -> None:  # noqa: F811
     patches = PatchStore.open(tmp_path / "p").patches()
     expected = FastPatcher(4)(load_dataset(mine, split=None))
     assert torch.equal(patches.index.long(), expected.index)
-    # all is there, so nothing is made again
+    # all patches exist, so none is computed again
     before = (tmp_path / "p" / "index.bin").stat().st_mtime_ns
     assert cli(*arguments).code == 0
     assert (tmp_path / "p" / "index.bin").stat().st_mtime_ns == before
@@ -72,7 +72,7 @@ class FakeBar:
         self.seen.append(f"{completed} {description}")
 
 
-def test_rate_counts_only_this_go(monkeypatch) -> None:
+def test_rate_counts_only_this_run(monkeypatch) -> None:
     times = iter([0.0, 10.0, 12.0])
     monkeypatch.setattr("herofilter.report.patching.time.perf_counter", lambda: next(times))
     fake = FakeBar()

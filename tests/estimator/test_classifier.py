@@ -96,7 +96,7 @@ def test_labels_come_in_many_forms(given: Any, classes: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), -1])
-def test_nodes_without_a_label_teach_nothing(missing: Any) -> None:
+def test_all_forms_of_a_missing_label_are_the_same(missing: Any) -> None:
     data = graph()
     y = data.y.numpy().astype(object)
     y[60:] = missing
@@ -113,14 +113,14 @@ def test_a_missing_value_of_pandas_is_no_label() -> None:
     assert (classifier.saved_.graph.data.y < 0).tolist() == [i == 2 for i in range(10)]
 
 
-def test_node_numbers_of_a_graph() -> None:
+def test_node_indices_of_a_graph() -> None:
     data = graph()
     nodes = torch.randperm(90, generator=torch.Generator().manual_seed(0)).numpy()
     train, test = nodes[:60], nodes[60:]
     classifier = quick(graph=data).fit(train, WORDS[data.y[train]])
-    whole = np.full(90, None, dtype=object)
-    whole[train] = WORDS[data.y[train]]
-    other = quick().fit(data.x, whole, data.edge_index)
+    every = np.full(90, None, dtype=object)
+    every[train] = WORDS[data.y[train]]
+    other = quick().fit(data.x, every, data.edge_index)
     assert (classifier.predict_proba() == other.predict_proba()).all()
     column = classifier.predict_proba(test.reshape(-1, 1))
     assert (column == classifier.predict_proba(test)).all()
@@ -179,17 +179,17 @@ def test_a_graph_smaller_than_the_recommended_patch() -> None:
 
 @pytest.mark.parametrize("patcher", ["spectral", "fast"])
 def test_new_nodes_are_predicted(patcher: str) -> None:
-    whole = csbm(num_nodes=300, num_classes=3, heterophily=0.1, seed=2)
-    old = whole.subgraph(torch.arange(300) < 200)
+    full = csbm(num_nodes=300, num_classes=3, heterophily=0.1, seed=2)
+    old = full.subgraph(torch.arange(300) < 200)
     classifier = HeroFilterClassifier(patcher=patcher, epochs=60)
     classifier.fit(old.x, WORDS[old.y], old.edge_index)
-    found = classifier.predict(whole.x, whole.edge_index)
+    found = classifier.predict(full.x, full.edge_index)
     assert found.shape == (300,)
-    assert (found == WORDS[whole.y])[200:].mean() > 0.75
-    as_data = classifier.predict(Data(x=whole.x, edge_index=whole.edge_index))
+    assert (found == WORDS[full.y])[200:].mean() > 0.75
+    as_data = classifier.predict(Data(x=full.x, edge_index=full.edge_index))
     assert (as_data == found).all()
-    right = (found == WORDS[whole.y]).mean()
-    assert classifier.score(whole.x, WORDS[whole.y], whole.edge_index) == right
+    right = (found == WORDS[full.y]).mean()
+    assert classifier.score(full.x, WORDS[full.y], full.edge_index) == right
 
 
 @pytest.mark.parametrize("with_labels", [False, True])
@@ -255,7 +255,7 @@ def test_fitting_leaves_the_random_state_and_the_data() -> None:
     assert (y == labels(data)).all()
 
 
-def test_fitting_again_starts_anew() -> None:
+def test_fitting_again_starts_from_scratch() -> None:
     classifier, data = fitted(), graph()
     classifier.fit(data.x, data.y == 0, data.edge_index)
     assert classifier.classes_.tolist() == [False, True]
@@ -302,13 +302,13 @@ def test_a_loaded_classifier_is_the_fitted_one(tmp_path: Path, settings: dict[st
     assert loaded.classes_.tolist() == classifier.classes_.tolist()
     assert loaded.history_ == classifier.history_
     assert loaded.get_params()["hidden_channels"] == 8
-    grown = graph(120)
-    one, two = (c.predict_proba(grown.x, grown.edge_index) for c in (loaded, classifier))
+    extended = graph(120)
+    one, two = (c.predict_proba(extended.x, extended.edge_index) for c in (loaded, classifier))
     assert (one == two).all()
     assert SavedModel.load(tmp_path / "model").metrics == classifier.saved_.metrics
 
 
-def test_auto_survives_too(tmp_path: Path) -> None:
+def test_auto_is_saved_and_loaded(tmp_path: Path) -> None:
     data = graph()
     data = Data(edge_index=data.edge_index, y=data.y, num_nodes=90)
     classifier = HeroFilterClassifier(epochs=3).fit(data)

@@ -48,12 +48,12 @@ def test_only_vectors_of_nodes_are_meant() -> None:
     assert not stem.embedding.sparse
 
 
-def test_a_stem_draws_the_same_numbers_as_layers_of_torch() -> None:
+def test_a_stem_has_the_initial_weights_of_torch_layers() -> None:
     with seeded(3):
         stem = Stem(4, 8, num_embeddings=5)
     with seeded(3):
         linear, table = FeatureLinear(4, 8), nn.Embedding(5, 8)
-        # once all layers are made, they are drawn anew
+        # once all layers are made, they are initialised again
         linear.reset_parameters()
         nn.init.normal_(table.weight, std=0.1)
     assert torch.equal(stem.embedding.weight, table.weight)

@@ -1,4 +1,4 @@
-"""Label tokens: no validation or test label can reach a prediction, nor a node its own."""
+"""Label tokens: predictions use no validation or test label, nor that of the node itself."""
 
 import pytest
 import torch
@@ -29,7 +29,7 @@ def logits(data: Data, patcher: str, extra: list[str] | None = None) -> torch.Te
     prepared = prepare(data, config)
     with seeded(0):
         model = find_model("herofilter").build(prepared, config)
-    # stopping reads validation labels, as it may; so many epochs of patience leave it no choice
+    # early stopping reads validation labels; with so much patience it never stops
     train(model, prepared, config.train)
     return predict_logits(model, prepared)
 
@@ -69,7 +69,7 @@ def test_training_labels_do_change_predictions() -> None:
 
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("ego", ["first", "ranked"])
-def test_a_node_never_sees_its_own_label(training: bool, ego: str) -> None:
+def test_the_label_of_the_node_itself_is_hidden(training: bool, ego: str) -> None:
     data = graph()
     config = Config().with_settings([*SETTINGS, "patcher=fast", f"ego={ego}", "label_mask=0"])
     prepared = prepare(data, config)
@@ -108,7 +108,7 @@ def test_nothing_is_known_before_labels_are_shown() -> None:
     assert tokens.look_up(torch.tensor([[1, -1]]), torch.tensor([0])).tolist() == [[2, 2]]
 
 
-def test_shown_labels_travel_with_the_weights() -> None:
+def test_shown_labels_are_saved_with_the_weights() -> None:
     tokens = LabelTokens(3, 2, 4)
     tokens.show(torch.tensor([1, -1, 0]))
     copy = LabelTokens(3, 2, 4)

@@ -25,12 +25,12 @@ def test_block_equals_the_papers_formula_without_residuals(norm: str) -> None:
     # written node by node, with the transposes of the paper
     expected = []
     for node in range(x.size(1)):
-        own = x[:, node]
+        tokens_of_node = x[:, node]
         normed = first_norm(x)[:, node]
         mixed = patch.second(patch.first(normed.t()).relu()).t().relu()
-        assert mixed.shape == own.shape
-        whole = mixed.unsqueeze(1)
-        expected.append(feature.second(feature.first(second_norm(whole)).relu()).relu()[:, 0])
+        assert mixed.shape == tokens_of_node.shape
+        batched = mixed.unsqueeze(1)
+        expected.append(feature.second(feature.first(second_norm(batched)).relu()).relu()[:, 0])
     torch.testing.assert_close(block(x), torch.stack(expected, dim=1))
 
 

@@ -42,7 +42,7 @@ def test_contract_on_awkward_graphs(name: str, graph: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_reset_draws_anew_and_state_restores(name: str) -> None:
+def test_reset_initialises_again_and_state_restores(name: str) -> None:
     model, data = build(name, AWKWARD["plain"]())
     model.eval()
     before = model(data)
@@ -68,7 +68,7 @@ def test_same_seed_same_bits(name: str) -> None:
     assert all(torch.equal(outcomes[0][1][key], outcomes[1][1][key]) for key in outcomes[0][1])
 
 
-# an expander is drawn for a number of nodes, a vector learned for each, whatever they are called
+# a random expander and learned node vectors depend on the order of the nodes
 BY_POSITION = {"exphormer", "linkx"}
 
 
@@ -88,12 +88,12 @@ def test_permutation_equivariance(name: str) -> None:
         num_nodes=60,
     )
     order = torch.randperm(60, generator=generator)
-    place = torch.empty_like(order)
-    place[order] = torch.arange(60)
+    new_index = torch.empty_like(order)
+    new_index[order] = torch.arange(60)
     moved = Data(
         x=graph.x[order],
         y=graph.y[order],
-        edge_index=place[graph.edge_index],
+        edge_index=new_index[graph.edge_index],
         edge_weight=graph.edge_weight,
         num_nodes=60,
     )
@@ -123,12 +123,12 @@ def test_paper_setting_is_literal_in_the_forward_pass() -> None:
 def test_chunks_do_not_change_the_result() -> None:
     model, data = build("herofilter", AWKWARD["plain"]())
     model.eval()
-    whole = model(data)
+    expected = model(data)
     model.chunk_size = 3
-    torch.testing.assert_close(model(data), whole)
+    torch.testing.assert_close(model(data), expected)
 
 
-def test_padding_has_no_say() -> None:
+def test_padding_has_no_influence() -> None:
     data = AWKWARD["no_edges"]()
     patches = FastPatcher(patch_size=4)(data)
     assert int(patches.mask.sum()) == 10
@@ -151,7 +151,7 @@ def test_patches_of_some_nodes_are_refused() -> None:
         HeroFilter(4, 3, patcher=patches)
 
 
-def test_registry_teaches() -> None:
+def test_registry_refuses_unknown_and_repeated_names() -> None:
     with pytest.raises(ConfigError, match="did you mean 'gcn'"):
         find_model("gnc")
     with pytest.raises(ConfigError, match="a model name must be new"):

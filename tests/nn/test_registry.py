@@ -1,4 +1,4 @@
-"""A model is found by its name, and nothing but its own module is imported for it."""
+"""A model is found by its name, and only its module is imported."""
 
 import json
 import subprocess

@@ -8,7 +8,7 @@ from herofilter.nn.score_scale import ScoreScale, normalise_scores
 from herofilter.patchers import FastPatcher
 
 
-def test_fixed_patches_are_looked_at_once(monkeypatch) -> None:
+def test_factors_of_fixed_patches_are_cached(monkeypatch) -> None:
     patches = FastPatcher(patch_size=4)(csbm(num_nodes=20, num_classes=2))
     calls = []
 
@@ -22,7 +22,7 @@ def test_fixed_patches_are_looked_at_once(monkeypatch) -> None:
         first = scale(patches)
         assert scale(patches) is first
         assert len(calls) == 1
-        # other patches, and other scores in the same place
+        # other patches, and scores changed in place
         some = patches.take(torch.tensor([3, 5]))
         assert scale(some).equal(first[[3, 5]])
         patches.score[:, 1] *= 3
@@ -31,7 +31,7 @@ def test_fixed_patches_are_looked_at_once(monkeypatch) -> None:
     assert not changed.equal(first)
 
 
-def test_a_gradient_is_never_remembered() -> None:
+def test_factors_with_gradients_are_not_cached() -> None:
     patches = FastPatcher(patch_size=4)(csbm(num_nodes=20, num_classes=2))
     scale = ScoreScale("max")
     patches.score.requires_grad_()

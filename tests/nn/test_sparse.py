@@ -1,4 +1,4 @@
-"""The product with sparse features: the same numbers as torch, both ways."""
+"""The product with sparse features: the values and the gradients of torch."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""BLAS is held to one thread while anyone asks for it, and no longer."""
+"""BLAS has one thread inside the blocks that ask for it, and only there."""
 
 import threading
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def blas_threads() -> set[int]:
     return {library.num_threads for library in libraries}
 
 
-def test_blocks_that_overlap_put_the_setting_back() -> None:
+def test_overlapping_blocks_restore_the_setting() -> None:
     inside, leave = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -44,7 +44,7 @@ def test_blocks_that_overlap_put_the_setting_back() -> None:
     assert blas_threads() == {2}
 
 
-def test_an_error_puts_the_setting_back() -> None:
+def test_an_error_restores_the_setting() -> None:
     with pytest.raises(ValueError, match="inside"), one_blas_thread():
         raise ValueError("inside")
     assert blas_threads() == {2}

@@ -1,4 +1,4 @@
-"""Jobs in processes: in order or as they come, with a sentence when a process dies."""
+"""Jobs in processes: their order, and the message when a process dies."""
 
 import multiprocessing
 import os
@@ -16,7 +16,7 @@ PATIENCE = 120.0
 
 
 def wait_for(path: Path | None) -> tuple[Path | None, int]:
-    """Return the path once it exists, and this process; nothing is there at once."""
+    """Return the path once it exists, and the id of this process; None isn't waited for."""
     until = time.monotonic() + PATIENCE
     while path is not None and not path.exists():
         if time.monotonic() > until:
@@ -41,7 +41,7 @@ def await_end(children: set[multiprocessing.process.BaseProcess]) -> None:
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_one_worker_works_here_and_in_order(workers: int) -> None:
+def test_one_worker_runs_jobs_in_this_process_in_order(workers: int) -> None:
     seen: list[int] = []
 
     def note(job: int) -> int:
@@ -67,7 +67,7 @@ def test_outcomes_come_as_they_are_finished(tmp_path: Path) -> None:
     await_end(set(multiprocessing.active_children()) - before)
 
 
-def test_closing_ends_what_is_under_way(tmp_path: Path) -> None:
+def test_closing_ends_running_jobs(tmp_path: Path) -> None:
     before = set(multiprocessing.active_children())
     outcomes = run_jobs(wait_for, [None, tmp_path / "never"], workers=2)
     next(outcomes)
@@ -83,8 +83,8 @@ def test_a_worker_that_dies() -> None:
     with pytest.raises(RunError) as caught:
         list(run_jobs(die, [9, 9], workers=2))
     assert str(caught.value) == (
-        "every worker must live until its job ends, but one was ended from outside, perhaps "
-        "for want of memory; what is finished is kept, so run it again with --workers 1"
+        "every worker must live until its job ends, but one was killed, perhaps for lack "
+        "of memory; finished jobs are kept, so run it again with --workers 1"
     )
 
 

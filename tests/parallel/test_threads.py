@@ -1,4 +1,4 @@
-"""Threads: pieces of work give the same whoever does them."""
+"""Threads: the results don't depend on which thread computes them."""
 
 import threading
 
@@ -10,52 +10,52 @@ from herofilter.parallel.threads import one_thread, parallel_map
 from herofilter.patchers import RelationSummary
 
 
-def test_pieces_come_back_in_order_from_several_threads() -> None:
+def test_results_of_several_threads_are_in_order() -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
         meeting = threading.Barrier(3, timeout=30)
 
-        def work(number: int) -> tuple[int, int, bool]:
+        def work(item: int) -> tuple[int, int, bool]:
             # all three must be at work at once, or the barrier breaks
             meeting.wait()
-            return 2 * number, torch.get_num_threads(), torch.is_grad_enabled()
+            return 2 * item, torch.get_num_threads(), torch.is_grad_enabled()
 
-        with torch.no_grad(), one_thread(pieces=True):
+        with torch.no_grad(), one_thread(parallel=True):
             assert parallel_map(work, range(3)) == [(0, 1, False), (2, 1, False), (4, 1, False)]
         assert torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(before)
 
 
-def test_without_room_for_pieces_there_is_one_thread() -> None:
+def test_without_free_threads_the_caller_does_all() -> None:
     here = threading.get_ident()
-    for context in (one_thread(), one_thread(False, pieces=True)):
+    for context in (one_thread(), one_thread(False, parallel=True)):
         with context:
             assert parallel_map(lambda _: threading.get_ident(), range(4)) == [here] * 4
 
 
-def test_a_piece_does_its_own_pieces_by_itself() -> None:
+def test_a_nested_map_runs_in_its_tasks_thread() -> None:
     before = torch.get_num_threads()
 
-    def work(number: int) -> list[bool]:
-        # a thread may have a setting of its own
+    def work(item: int) -> list[bool]:
+        # torch's number of threads may be set per thread
         torch.set_num_threads(2)
         me = threading.get_ident()
-        with one_thread(pieces=True):
+        with one_thread(parallel=True):
             return parallel_map(lambda _: threading.get_ident() == me, range(3))
 
     try:
         torch.set_num_threads(2)
-        with one_thread(pieces=True):
+        with one_thread(parallel=True):
             assert parallel_map(work, range(4)) == [[True] * 3] * 4
     finally:
         torch.set_num_threads(before)
 
 
-def test_an_error_in_a_piece_is_raised() -> None:
-    with one_thread(pieces=True), pytest.raises(ZeroDivisionError):
-        parallel_map(lambda number: 1 // number, [1, 0])
+def test_an_error_in_a_task_is_raised() -> None:
+    with one_thread(parallel=True), pytest.raises(ZeroDivisionError):
+        parallel_map(lambda item: 1 // item, [1, 0])
 
 
 def test_logits_do_not_depend_on_the_number_of_threads() -> None:
@@ -76,6 +76,6 @@ def test_logits_do_not_depend_on_the_number_of_threads() -> None:
         torch.set_num_threads(before)
     assert found[0].equal(found[1])
     assert found[0].equal(found[2])
-    # and they are those of the way that keeps gradients
+    # and they are those of the forward pass with gradients
     model.eval()
     torch.testing.assert_close(model(data).detach(), found[0])

@@ -11,7 +11,7 @@ from herofilter.patchers import FastPatcher, RelationSummary, equivalent_nodes a
 from herofilter.patchers.equivalent_nodes import find_equivalent_nodes, merge_equivalent_nodes
 from herofilter.patchers.products import csr_of
 from herofilter.settings import RELATIONS
-from herofilter.spectral.sparse import arrays_of
+from herofilter.spectral.sparse import csr_arrays
 from tests import awkward
 
 
@@ -26,7 +26,7 @@ def with_equivalent_nodes(weighted=True):
 
 def groups_of(matrix):
     return find_equivalent_nodes(
-        *(arrays_of(csr_of(sp.csr_array(one))) for one in (matrix, matrix.T))
+        *(csr_arrays(csr_of(sp.csr_array(one))) for one in (matrix, matrix.T))
     )
 
 

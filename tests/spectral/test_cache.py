@@ -49,12 +49,12 @@ def test_key_is_of_the_content(matrix):
 
 
 @pytest.mark.parametrize("keep", [0.0, 0.5, 0.99])
-def test_truncated_file_is_made_anew(tmp_path, matrix, keep):
+def test_truncated_file_is_computed_again(tmp_path, matrix, keep):
     first = cached_eigenbasis(matrix, folder=tmp_path)
     (path,) = tmp_path.iterdir()
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * keep)])
-    with pytest.warns(CacheWarning, match="is damaged; making it anew"):
+    with pytest.warns(CacheWarning, match="is damaged; computing it again"):
         second = cached_eigenbasis(matrix, folder=tmp_path)
     assert torch.equal(first.vectors, second.vectors)
     assert path.read_bytes() == content
@@ -75,7 +75,7 @@ def test_flipped_byte_is_noticed(tmp_path, matrix):
     "tensors",
     [{"other": torch.zeros(1)}, {"eigenvalues": torch.zeros(2), "vectors": torch.zeros(3, 2)}],
 )
-def test_sound_file_with_foreign_content_is_made_anew(tmp_path, matrix, tensors):
+def test_valid_file_with_other_content_is_computed_again(tmp_path, matrix, tensors):
     save_tensors(tmp_path / f"{eigen_key(matrix)}.safetensors", tensors)
     with pytest.warns(CacheWarning):
         assert cached_eigenbasis(matrix, folder=tmp_path).vectors.shape == (30, 30)

@@ -173,7 +173,7 @@ def test_number_of_eigenpairs_is_checked():
 
 
 def test_threads_change_nothing():
-    # a star repeats its inner eigenvalue, so its vectors are free to turn
+    # a star repeats its inner eigenvalue, so the basis of its eigenspace isn't unique
     leaves = torch.arange(1, 300)
     matrix = normalised_adjacency(torch.stack([torch.zeros_like(leaves), leaves]), 300)
     before = torch.get_num_threads()

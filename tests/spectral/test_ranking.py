@@ -39,5 +39,5 @@ def test_impossible_requests_are_refused():
         top_p(torch.zeros(2, 3), 4)
     with pytest.raises(ConfigError, match="between 1"):
         top_p(torch.zeros(2, 3), 0)
-    with pytest.raises(ConfigError, match="scores must be numbers"):
+    with pytest.raises(ConfigError, match="scores must be finite"):
         top_p(torch.tensor([[0.0, 1.0], [float("nan"), 1.0]]), 1)

@@ -92,11 +92,11 @@ def test_a_single_precision_sum_is_accurate():
     np.testing.assert_allclose(found.detach(), exact.detach(), atol=1e-4)
 
 
-def test_numbers_outside_the_graph_are_refused():
+def test_indices_outside_the_graph_are_refused():
     vectors, response, nodes, index = problem()
-    with pytest.raises(GraphError, match=r"nodes must hold numbers from 0 to 36 \(got -1 to"):
+    with pytest.raises(GraphError, match=r"nodes must hold indices from 0 to 36 \(got -1 to"):
         sampled_scores(vectors, response, nodes.index_fill(0, torch.tensor([4]), -1), index)
-    with pytest.raises(GraphError, match=r"index must hold numbers from -1 to 36 \(got .* to 37\)"):
+    with pytest.raises(GraphError, match=r"index must hold indices from -1 to 36 \(got .* to 37\)"):
         sampled_scores(vectors, response, nodes, index.index_fill(1, torch.tensor([0]), 37))
     with pytest.raises(GraphError, match=r"got \(140, 3\) for 2 nodes and \(5,\) for 5"):
         sampled_scores(vectors, response, nodes[:2], index)

@@ -129,7 +129,7 @@ def test_sparse_route_finds_the_largest(monkeypatch, num_edges):
     assert torch.equal(basis.right, singular_decompose(matrix, 70).right)
 
 
-def test_sparse_route_falls_back_to_the_whole(monkeypatch):
+def test_sparse_route_falls_back_to_the_full_decomposition(monkeypatch):
     matrix = directed_matrix(100, 400)
     exact = singular_decompose(matrix, 5)
 
@@ -144,7 +144,7 @@ def test_sparse_route_falls_back_to_the_whole(monkeypatch):
 
 
 def test_threads_change_nothing():
-    # a star repeats its inner singular value, so its vectors are free to turn
+    # a star repeats its inner singular value, so the basis of its eigenspace isn't unique
     leaves = torch.arange(1, 300)
     edges = torch.stack([torch.zeros_like(leaves), leaves])
     matrix = normalised_adjacency(edges, 300, directed="keep")
@@ -175,7 +175,7 @@ def test_work_beyond_the_memory_is_refused_before_it_starts(monkeypatch):
     ("matrix", "message"),
     [
         ([[0.0, 1.0]], r"must be square with at least one node \(got 1 x 2\)"),
-        ([[0.0, float("nan")], [0.0, 0.0]], "must hold finite numbers only"),
+        ([[0.0, float("nan")], [0.0, 0.0]], "must hold finite values only"),
         ([[0.0, 3.0], [0.0, 0.0]], r"must be at most 1 \(got 3\); normalise it first"),
     ],
 )
@@ -206,7 +206,7 @@ def test_second_call_reads_the_file(tmp_path, monkeypatch):
         cached_singular_basis(sp.csr_array(matrix.T), 9, tmp_path)
 
 
-def test_both_kinds_have_folders_of_their_own(tmp_path, monkeypatch):
+def test_each_kind_has_a_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HEROFILTER_CACHE", str(tmp_path))
     matrix = normalised_adjacency(torch.tensor([[0], [1]]), 3)
     cached_singular_basis(matrix)
@@ -225,7 +225,7 @@ def test_basis_without_pairs_is_cached(tmp_path):
 @pytest.mark.parametrize(
     ("values", "left", "right"), [((3,), (30, 3), (30, 2)), ((31,), (30, 31), (30, 31))]
 )
-def test_sound_file_with_foreign_content_is_made_anew(tmp_path, values, left, right):
+def test_valid_file_with_other_content_is_computed_again(tmp_path, values, left, right):
     matrix = directed_matrix(30, 60)
     first = cached_singular_basis(matrix, folder=tmp_path)
     (path,) = tmp_path.iterdir()

@@ -8,46 +8,46 @@ from herofilter.spectral import sparse
 from herofilter.spectral.sparse import multiply_sparse
 
 
-def draw(rows: int, columns: int, width: int) -> tuple[torch.Tensor, torch.Tensor]:
+def random_product(rows: int, columns: int, width: int) -> tuple[torch.Tensor, torch.Tensor]:
     generator = torch.Generator().manual_seed(0)
     dense = torch.randn(rows, columns, generator=generator)
     dense *= torch.rand(rows, columns, generator=generator) < 0.1
     return dense.to_sparse_csr(), torch.randn(columns, width, generator=generator)
 
 
-def test_pieces_and_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    matrix, dense = draw(101, 50, 40)
-    whole = multiply_sparse(matrix, dense)
-    torch.testing.assert_close(whole, matrix.to_dense() @ dense)
-    monkeypatch.setattr(sparse, "_WORTH", 0)
-    assert torch.equal(multiply_sparse(matrix, dense), whole)
+def test_parts_and_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix, dense = random_product(101, 50, 40)
+    expected = multiply_sparse(matrix, dense)
+    torch.testing.assert_close(expected, matrix.to_dense() @ dense)
+    monkeypatch.setattr(sparse, "_PARALLEL_FROM", 0)
+    assert torch.equal(multiply_sparse(matrix, dense), expected)
     with one_thread():
-        assert torch.equal(multiply_sparse(matrix, dense), whole)
-    with one_thread(pieces=True):
-        assert torch.equal(multiply_sparse(matrix, dense), whole)
+        assert torch.equal(multiply_sparse(matrix, dense), expected)
+    with one_thread(parallel=True):
+        assert torch.equal(multiply_sparse(matrix, dense), expected)
 
 
-def test_fewer_rows_than_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sparse, "_WORTH", -1)
+def test_fewer_rows_than_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sparse, "_PARALLEL_FROM", -1)
     for rows in (0, 1, 3):
-        matrix, dense = draw(rows, 5, 8)
+        matrix, dense = random_product(rows, 5, 8)
         torch.testing.assert_close(multiply_sparse(matrix, dense), matrix.to_dense() @ dense)
 
 
 def test_columns_in_any_order_of_memory() -> None:
-    matrix, dense = draw(20, 30, 16)
+    matrix, dense = random_product(20, 30, 16)
     found = multiply_sparse(matrix, dense.t().contiguous().t())
     torch.testing.assert_close(found, matrix.to_dense() @ dense)
 
 
 @pytest.mark.parametrize("width", [1, 5, 12])
 def test_other_widths_are_left_to_torch(width: int) -> None:
-    matrix, dense = draw(20, 30, width)
+    matrix, dense = random_product(20, 30, width)
     torch.testing.assert_close(multiply_sparse(matrix, dense), matrix.to_dense() @ dense)
 
 
 def test_other_types_are_left_to_torch() -> None:
-    matrix, dense = draw(20, 30, 16)
+    matrix, dense = random_product(20, 30, 16)
     found = multiply_sparse(matrix.double(), dense.double())
     assert found.dtype == torch.float64
     torch.testing.assert_close(found, matrix.to_dense().double() @ dense.double())

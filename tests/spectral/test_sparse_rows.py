@@ -1,4 +1,4 @@
-"""A sparse matrix times rows of numbers."""
+"""Compiled products of a sparse matrix with a dense one."""
 
 import numpy as np
 import pytest
@@ -12,11 +12,11 @@ WIDTHS = (8, 16, 32, 64, 112)
 
 def product(width, kind):
     """Return a product with empty rows at both ends and in the midst, and SciPy's."""
-    draw = np.random.default_rng(0)
-    matrix = sp.random_array((20, 30), density=0.2, rng=draw, format="lil", dtype=np.float32)
+    rng = np.random.default_rng(0)
+    matrix = sp.random_array((20, 30), density=0.2, rng=rng, format="lil", dtype=np.float32)
     for row in (0, 9, 19):
         matrix[row] = 0
-    matrix, dense = matrix.tocsr(), draw.normal(size=(30, width)).astype(np.float32)
+    matrix, dense = matrix.tocsr(), rng.normal(size=(30, width)).astype(np.float32)
     out = np.full((20, width), np.nan, dtype=np.float32)
     crow, col = matrix.indptr.astype(np.int64), matrix.indices.astype(kind)
     multiply_rows(crow, col, matrix.data, dense, out)
@@ -25,26 +25,27 @@ def product(width, kind):
 
 def products(width, grouped):
     """Return two sums of products that share their prefix, and what they should be."""
-    draw = np.random.default_rng(1)
-    there = sp.random_array((30, 30), density=0.15, rng=draw, format="csr", dtype=np.float32)
-    back = sp.csr_array(there.T)
+    rng = np.random.default_rng(1)
+    matrix = sp.random_array((30, 30), density=0.15, rng=rng, format="csr", dtype=np.float32)
+    transposed = sp.csr_array(matrix.T)
     # each row stands for one node, or some for several
-    group = draw.permutation(np.r_[np.arange(30), draw.integers(10, size=20)] if grouped else 30)
+    group = rng.permutation(np.r_[np.arange(30), rng.integers(10, size=20)] if grouped else 30)
     sizes = np.bincount(group)
-    dense = draw.normal(size=(len(group), width)).astype(np.float32)
+    dense = rng.normal(size=(len(group), width)).astype(np.float32)
     out = np.full((2, len(group), width), np.nan, dtype=np.float32)
-    # there; there and back; there and there again
+    # N·H, Nᵀ·N·H and N·N·H
     steps = np.array([[0, 0, 1], [1, 1, 2], [0, 1, 2]])
     factors = np.array([[0.5, 0.0], [0.0, 2.0], [0.25, -1.0]], dtype=np.float32)
     matrices = [
-        (m.indptr.astype(np.int64), m.indices.astype(np.int64), m.data) for m in (there, back)
+        (m.indptr.astype(np.int64), m.indices.astype(np.int64), m.data)
+        for m in (matrix, transposed)
     ]
     leader, share = np.unique(group, return_index=True)[1], (1 / sizes).astype(np.float32)
     for first in range(0, width, 32):
         sum_sparse_products(*matrices, group, leader, share, steps, factors, dense, first, out)
     means = np.stack([dense[group == row].mean(0) for row in range(30)])
-    once = there @ means
-    terms = np.stack([once, back @ once, there @ once])
+    once = matrix @ means
+    terms = np.stack([once, transposed @ once, matrix @ once])
     return out, np.einsum("wr,wnh->rnh", factors, terms)[:, group]
 
 
@@ -57,9 +58,9 @@ def test_products_are_summed(width, grouped):
 
 def layer(width):
     """Return a layer's output, and what it should be."""
-    draw = np.random.default_rng(2)
-    matrix = sp.random_array((20, 30), density=0.2, rng=draw, format="csr", dtype=np.float32)
-    weight, bias = (draw.normal(size=size).astype(np.float32) for size in ((30, width), width))
+    rng = np.random.default_rng(2)
+    matrix = sp.random_array((20, 30), density=0.2, rng=rng, format="csr", dtype=np.float32)
+    weight, bias = (rng.normal(size=size).astype(np.float32) for size in ((30, width), width))
     out = np.full((20, width), np.nan, dtype=np.float32)
     rows = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
     for first in range(0, width, 32):

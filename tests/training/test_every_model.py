@@ -35,7 +35,7 @@ def test_the_registry_says_what_the_model_does(name: str) -> None:
     data = prepare(graph(), QUICK, name)
     with seeded(0):
         model = entry.build(data, QUICK)
-    assert entry.batches != model.whole_graph
+    assert entry.batches != model.full_batch
     assert entry.paper
     assert entry.needs
     known = {field.name for field in dataclasses.fields(BaselineConfig)}

@@ -1,4 +1,4 @@
-"""The last block, the aggregation and the head as one function, at inference."""
+"""The last block, the aggregation and the head as one function, for inference."""
 
 import itertools
 from collections.abc import Sequence
@@ -17,26 +17,26 @@ from herofilter.nn.patch_batch import Part
 from herofilter.parallel.blas import one_blas_thread
 from herofilter.parallel.threads import free_threads, parallel_map
 
-# parts of the nodes per thread: a thread that is held up leaves the rest to the others
+# parts per thread: a slow thread takes fewer of them
 _PARTS = 4
 
 
 @dataclass(frozen=True, eq=False)
 class FoldedEnd:
-    r"""All that follows the patches, with the linear maps at the end multiplied into one.
+    r"""The mixer and the head, with the linear maps at the end multiplied into one.
 
     The second layer of the last feature MLP, the aggregation and a head of one layer are linear:
     :math:`\mathbf{y} = \sum_q \mathbf{M}_q \hat{\mathbf{P}}_q + \mathbf{M}_q \mathbf{W}_2
     \mathrm{ReLU}(\mathbf{W}_1 \mathrm{LayerNorm}(\hat{\mathbf{P}}_q) + \mathbf{b}_1) + const`,
-    where :math:`\mathbf{M}_q` has a row per class. That spares a product with all h channels of
+    where :math:`\mathbf{M}_q` has a row per class. That saves a product with all h channels of
     every token. The bias of the patch MLP adds the same to all channels of a token, which LayerNorm
-    subtracts again, so that it is part of the constant, too. One compiled loop does it all for a
-    chunk of nodes, whose tokens don't leave the cache. BLAS may round a node's logits differently
-    in another batch, by less than 1e-6 of them; the number of threads changes nothing.
+    subtracts again, so that it is part of the constant, too. One compiled loop computes it all for
+    a chunk of nodes, whose tokens stay in the cache. BLAS may round a node's logits differently in
+    another batch, by less than 1e-6 of them; the number of threads has no influence.
 
     Args:
         before: the blocks before the last one.
-        end: the weights of the last one, and of what follows.
+        end: the weights of the last block, the aggregation and the head.
         num_classes: number of classes.
     """
 
@@ -55,14 +55,14 @@ class FoldedEnd:
         return self._mix(table, Part(index, torch.ones(index.shape), None, None), None)
 
     def read(self, hidden: Tensor, part: Part, labels: nn.Embedding | None) -> Tensor:
-        """Return the logits of some nodes; tokens are gathered on the way.
+        """Gather the tokens of some nodes and return their logits, for a model of one block.
 
-        This is for a model of one block. All threads that are free take part.
+        All free threads are used.
 
         Args:
-            hidden: ``[n, h]``, the vectors of all nodes.
-            part: what makes the tokens of the nodes.
-            labels: the vectors of the labels shown.
+            hidden: ``[n, h]``, the hidden vectors of all nodes.
+            part: the inputs that make the tokens of the nodes.
+            labels: the learned vectors of labels.
         """
         return self._mix(hidden, part, labels)
 
@@ -88,9 +88,9 @@ class FoldedEnd:
 
 
 def fold_end(blocks: nn.ModuleList, aggregate: Aggregation, head: Head) -> FoldedEnd | None:
-    """Return the end of a model as one map, or None where that can't be or saves nothing.
+    """Return the end of a model as one function, or None where that is impossible or saves nothing.
 
-    It must be called where no gradients are kept, and again when weights have changed.
+    It must be called without gradients, and again after weights have changed.
     """
     if not blocks or len(head.layers) != 1:
         return None
@@ -104,10 +104,10 @@ def fold_end(blocks: nn.ModuleList, aggregate: Aggregation, head: Head) -> Folde
         return None
     if not isinstance(linear, nn.Linear):
         return None
-    # the compiled loop is for these
+    # the compiled loop reads float32 in main memory only
     if linear.weight.dtype != torch.float32 or linear.weight.device.type != "cpu":
         return None
-    # the map is applied to tokens and to the hidden layer: more work than the product it replaces
+    # folded, it is applied to tokens and to the hidden layer, which is more work then
     if linear.out_features > feature_mlp.second.out_features:
         return None
     # [p, C, h]
@@ -127,8 +127,7 @@ def _fold(
 ) -> MixerEnd:
     first, second = feature_mlp.first, feature_mlp.second
     weight = first.weight * feature_norm.weight
-    # a bias of the patch MLP goes to all channels of its position, one of the other MLP to its
-    # channel
+    # the patch MLP has a bias per position, for all channels; the feature MLP one per channel
     constant = bias + patch_mlp.second.bias @ readout.sum(2) + readout.sum(0) @ second.bias
     return MixerEnd(
         patch_norm=_numpy(torch.stack([patch_norm.weight, patch_norm.bias])),

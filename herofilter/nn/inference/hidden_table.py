@@ -1,4 +1,4 @@
-"""What batches without gradients have in common, computed once for all nodes."""
+"""Hidden vectors of all nodes, computed once for all batches of a prediction."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from herofilter.data import DiskFeatures
 from herofilter.parallel.threads import parallel_map
 
 _SHARED_BYTES = 2**30
-# rows of features that are made hidden vectors at once
+# nodes whose hidden vectors are computed at a time
 _ROWS = 2**14
 
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """What batches without gradients have in common.
+    """Values that all batches without gradients share.
 
     Shapes:
-        - hidden: ``[n, h]``, the vectors of all nodes
-        - summary: ``[s, n, h]`` or None
+        - hidden: ``[n, h]``, the hidden vectors of all nodes
+        - summary: ``[s, n, h]``, their summaries, or None
     """
 
     hidden: Tensor
@@ -28,16 +28,16 @@ class Shared:
 
 
 def worth_sharing(x: Tensor, count: int, members: int, width: int) -> bool:
-    """Whether to compute the vectors of all nodes at once, and not those of each batch.
+    """Whether to compute the hidden vectors of all nodes once, instead of those of each batch.
 
-    It saves time if ``count`` patches have more members in all than there are nodes, and costs
-    at most 1 GiB. Features on disk are too many to look at them all at once.
+    True if ``count`` patches have more members in all than there are nodes, the table takes at
+    most 1 GiB, and the features are in memory.
 
     Args:
         x: the features.
-        count: nodes to be classified.
-        members: nodes in a patch.
-        width: numbers that are kept of each node.
+        count: number of nodes to classify.
+        members: number of nodes in a patch.
+        width: floats per node in the table.
     """
     n = int(x.size(0))
     return (
@@ -46,7 +46,7 @@ def worth_sharing(x: Tensor, count: int, members: int, width: int) -> bool:
 
 
 def fill_table(work: Callable[[Tensor], Tensor], count: int, channels: int) -> Tensor:
-    """Return ``work`` of the nodes 0, 1, …, some at a time, as one table.
+    """Return ``work(nodes)`` for the nodes 0 to ``count`` - 1 as one table, computed in parts.
 
     Example:
         >>> fill_table(lambda nodes: nodes.view(-1, 1).float(), 3, 1).tolist()

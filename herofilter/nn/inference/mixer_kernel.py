@@ -6,9 +6,9 @@ import numpy as np
 
 from herofilter.jit import compiled
 
-# nodes at a time: their tokens stay in the cache
+# nodes computed at a time, so few that their tokens stay in the cache
 CHUNK = 32
-# sums may be reordered into vectors; infinities and NaN stay what they are
+# sums may be reordered into vectors; infinities and NaN are kept
 _FAST = {"reassoc", "contract"}
 
 
@@ -136,9 +136,9 @@ def mix_nodes(
 
     Their tokens are gathered, pass through the last mixer block and are read out. Matrix products
     are those of BLAS, which must be held to one thread (:func:`~herofilter.parallel.blas.
-    one_blas_thread`): threads share out nodes instead, each calling this for others. All products
-    have the same shapes for all chunks of a batch, so that the number of threads changes nothing;
-    BLAS may round a node's logits differently in another position of a chunk.
+    one_blas_thread`); several threads call this for different nodes instead. All chunks of a batch
+    have products of the same shapes, so that the number of threads has no influence; BLAS may round
+    a node's logits differently in another position of a chunk.
 
     Args:
         end: a :class:`MixerEnd` for p + s positions.

@@ -1,4 +1,4 @@
-"""A network as an ONNX file, for a server that has neither torch nor the graph."""
+"""Export of a network as an ONNX file, for a server without torch and without the graph."""
 
 import importlib
 import importlib.util
@@ -29,12 +29,12 @@ def export_onnx(network: NodeClassifier, path: str | Path, temperature: float = 
 
     Its inputs are those that :func:`~herofilter.nn.serving_inputs` returns, its output is
     ``probabilities`` ``[b, C]``. Neither the graph nor any training label goes into the file. Where
-    onnxruntime is installed, the file is run before it takes its place, and must give what the
-    network gives.
+    onnxruntime is installed, the file is run before it is moved to ``path``, and must give the same
+    probabilities as the network.
 
     Args:
-        network: a HeroFilter that reads features, put into evaluation mode here.
-        path: of the file to write.
+        network: a HeroFilter that reads features; it is set to evaluation mode.
+        path: the file to write.
         temperature: divides the logits, as fitted on validation nodes.
     """
     network = servable(network)
@@ -65,23 +65,23 @@ def export_onnx(network: NodeClassifier, path: str | Path, temperature: float = 
 
 def _random_inputs(network: HeroFilter, batch: int) -> dict[str, Tensor]:
     size = network.patcher.patch_size
-    draw = torch.Generator().manual_seed(batch)
+    generator = torch.Generator().manual_seed(batch)
     inputs = {
-        "tokens_x": torch.randn(batch, size, network.in_channels, generator=draw),
-        "scale": torch.rand(batch, size, generator=draw),
+        "tokens_x": torch.randn(batch, size, network.in_channels, generator=generator),
+        "scale": torch.rand(batch, size, generator=generator),
     }
     if network.labels is not None:
         classes = network.labels.unknown + 1
-        inputs["labels"] = torch.randint(classes, (batch, size), generator=draw)
+        inputs["labels"] = torch.randint(classes, (batch, size), generator=generator)
     if network.summariser is not None:
         shape = (batch, network.summariser.num_summaries, network.token_channels)
-        inputs["summary"] = torch.randn(shape, generator=draw)
+        inputs["summary"] = torch.randn(shape, generator=generator)
     return inputs
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    # the exporter reports on itself, and on packages it could use: nothing that a user could act on
+    # the exporter logs progress and optional packages, nothing that a user could act on
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -95,7 +95,7 @@ def _quiet() -> Iterator[None]:
 
 @torch.no_grad()
 def _check(model: ServedModel, path: Path, inputs: dict[str, Tensor]) -> None:
-    # it has no types, and is there in some installations only
+    # an optional dependency without types
     onnxruntime: Any = importlib.import_module("onnxruntime")
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     (served,) = session.run([OUTPUT], {name: value.numpy() for name, value in inputs.items()})

@@ -1,4 +1,4 @@
-"""What a server needs of a network: the part without the graph, and inputs made from the graph."""
+"""A network for a server: the model without the graph, and the inputs made from the graph."""
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from herofilter.nn.score_scale import normalise_scores
 
 
 class ServedModel(nn.Module):
-    """The part of a network that needs no graph: raw features of a patch in, probabilities out.
+    """The part of a network that needs no graph: from raw features of patches to probabilities.
 
     Args:
         network: a HeroFilter that reads features.
@@ -22,8 +22,8 @@ class ServedModel(nn.Module):
     Shapes:
         - tokens_x: ``[b, p, f]``, features of the members of each patch
         - scale: ``[b, p]``, normalised scores, 0 at padding
-        - labels: ``[b, p]``, training labels of the members, the number of classes where there is
-          none to show; only with label tokens
+        - labels: ``[b, p]``, training labels of the members, or the number of classes where a label
+          is unknown; only with label tokens
         - summary: ``[b, s, h]``, summary tokens; only with summaries
         - output: ``[b, C]``
     """
@@ -42,8 +42,8 @@ class ServedModel(nn.Module):
     ) -> Tensor:
         # [b, p, f] -> [p, b, h]
         members = self.network.hidden(tokens_x).transpose(0, 1)
-        whole = None if summary is None else summary.transpose(0, 1)
-        logits = self.network.mix(self.network.join_tokens(members, scale, labels, whole))
+        by_summary = None if summary is None else summary.transpose(0, 1)
+        logits = self.network.mix(self.network.join_tokens(members, scale, labels, by_summary))
         return (logits / self.temperature).softmax(1)
 
 
@@ -51,15 +51,15 @@ class ServedModel(nn.Module):
 def serving_inputs(
     network: NodeClassifier, data: Data, nodes: Tensor | None = None
 ) -> dict[str, np.ndarray]:
-    """Return what an exported network needs to classify ``nodes`` (all when None).
+    """Return the inputs of an exported network for ``nodes`` (all when None).
 
-    Summaries are sums over the whole graph, and scores come from its edges: a server can't know
-    them. A batch job calls this once for many nodes and stores what it returns.
+    Summaries are sums over all nodes, and scores come from the edges, so that a server without the
+    graph can't compute them. A batch job calls this once for many nodes and stores the result.
 
     Args:
         network: the network that was exported.
         data: the graph that it was built for, prepared as for training.
-        nodes: ``[b]``, numbers of nodes.
+        nodes: ``[b]``, node indices.
 
     Shapes:
         As those of :class:`ServedModel`, by the names of its arguments.

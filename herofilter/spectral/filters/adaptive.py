@@ -1,4 +1,4 @@
-"""The paper's filter: a polynomial with its own weights at every frequency."""
+"""The paper's filter: a polynomial with separate weights at every eigenvalue."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -9,7 +9,7 @@ from torch import Tensor
 from herofilter.errors import ConfigError
 from herofilter.spectral.filters.base import Filter
 
-# widths beyond e^±20 are a point and a constant; further out, zero meets infinity
+# narrower or wider than e^±20, g is a point or a constant, and overflow would give NaN
 _EXTREME = 20.0
 
 

@@ -1,4 +1,4 @@
-"""What every filter g(λ) can do."""
+"""The base class of all filters g(λ)."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from torch import Tensor
 class Filter(ABC):
     r"""A spectral filter :math:`g(\lambda)` on the eigenvalues of the normalised adjacency.
 
-    A filter is a formula without state: its weights are made by :meth:`initial_weights`, kept and
-    trained by whoever uses it, and handed back with each call. A fixed filter has no weights.
+    A filter has no state: :meth:`initial_weights` returns its weights, and the caller keeps them,
+    trains them and passes them to each call. A fixed filter has no weights.
     """
 
     name: ClassVar[str]
@@ -37,16 +37,17 @@ class Filter(ABC):
     def parts(self, values: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
         r"""Return the even and the odd part of g at singular values, for a graph with directions.
 
-        Even powers of the adjacency go out and come back, odd ones cross to the other side; both
-        parts add up to g. Here they are :math:`(g(\sigma) \pm g(-\sigma)) / 2`. Where g(0) isn't
-        zero, a basis without the null space misses :math:`g(0)\,\mathbf{I}` on it.
+        Even powers stand for :math:`(\mathbf{N}\mathbf{N}^\top)^{k/2}`, odd ones have one factor
+        :math:`\mathbf{N}` more; both parts add up to g. Here they are
+        :math:`(g(\sigma) \pm g(-\sigma)) / 2`. Where g(0) isn't zero, a basis without the null
+        space misses :math:`g(0)\,\mathbf{I}` on it.
 
         Shapes:
             - **values**: [f], within [0, 1]
             - **returns**: [f] and [f]
         """
-        there, back = self.response(values, weights), self.response(-values, weights)
-        return (there + back) / 2, (there - back) / 2
+        plus, minus = self.response(values, weights), self.response(-values, weights)
+        return (plus + minus) / 2, (plus - minus) / 2
 
     def response_on(self, grid: Tensor, eigenvalues: Tensor, weights: Tensor) -> Tensor:
         """Return g at any λ in ``grid``, for weights that belong to ``eigenvalues``.

@@ -9,7 +9,7 @@ from torch import Tensor
 from herofilter.errors import ConfigError
 from herofilter.spectral.filters.base import Filter
 
-# a longer time changes nothing that can be told apart, and overflow times zero is NaN
+# a longer time doesn't change g in floats, and overflow times zero would be NaN
 _LONGEST = 20.0
 
 

@@ -1,16 +1,16 @@
-"""Weights known at the eigenvalues of a graph, read off between them."""
+"""Linear interpolation of weights between the eigenvalues of a graph."""
 
 import torch
 from torch import Tensor
 
-# eigenvalues nearer than this are copies of one that rounding drew apart
+# eigenvalues nearer than this differ only by rounding
 _EQUAL = 1e-6
 
 
 def interpolate_weights(grid: Tensor, eigenvalues: Tensor, weights: Tensor) -> Tensor:
     """Return weights at each λ of ``grid``: linear between eigenvalues, constant outside.
 
-    Weights of equal eigenvalues are averaged first, since nothing but chance orders them.
+    Weights of equal eigenvalues are averaged first, since their order is arbitrary.
 
     Shapes:
         - **grid**: [m]

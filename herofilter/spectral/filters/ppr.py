@@ -1,4 +1,4 @@
-"""Personalised PageRank as a filter: what the fast patcher approximates."""
+"""Personalised PageRank as a filter, which the fast patcher approximates."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,7 +17,7 @@ class PPRFilter(Filter):
     (\mathbf{I} - c \tilde{\mathbf{A}})^{-1}`.
 
     Args:
-        c: The chance to walk on, between 0 and 1.
+        c: The probability of continuing the random walk, between 0 and 1.
 
     Example:
         >>> import torch

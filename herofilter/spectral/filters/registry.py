@@ -1,4 +1,4 @@
-"""Filters by name. A class added here is met by the contract test of all filters."""
+"""Filters by name; the contract test runs over all of them."""
 
 from herofilter.errors import check_choice
 from herofilter.spectral.filters.adaptive import AdaptiveFilter
@@ -26,7 +26,7 @@ def make_filter(
         order: K of the polynomial filters.
         activation: σ of the polynomial filters.
         start: Starting values of the polynomial filters.
-        c: The chance to walk on of ``ppr``.
+        c: The probability of continuing the random walk, of ``ppr``.
 
     Example:
         >>> make_filter("ppr", c=0.9)

@@ -1,4 +1,4 @@
-"""The folded end of a model says what its layers say one after the other."""
+"""The folded end of a model gives the logits of its layers."""
 
 import numpy as np
 import pytest
@@ -22,11 +22,11 @@ def make_model(
     config = ModelConfig(hidden_channels=channels, **settings)  # type: ignore[arg-type]
     relations = RelationSummary(data, patcher) if summary else None
     model = HeroFilter(8, classes, patcher(data), config, relations=relations)
-    draw = torch.Generator().manual_seed(0)
+    generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         # layers that start at zero would hide a wrong formula
         for parameter in model.parameters():
-            parameter.copy_(torch.randn(parameter.shape, generator=draw) / 4)
+            parameter.copy_(torch.randn(parameter.shape, generator=generator) / 4)
     return model.eval()
 
 
@@ -34,7 +34,7 @@ def fold(model: HeroFilter) -> FoldedEnd | None:
     return fold_end(model.blocks, model.aggregate, model.head)
 
 
-def draw_tokens(count: int = 6, nodes: int = 7) -> Tensor:
+def random_tokens(count: int = 6, nodes: int = 7) -> Tensor:
     return torch.randn(count, nodes, 32, generator=torch.Generator().manual_seed(1))
 
 
@@ -56,7 +56,7 @@ def test_a_map_per_position_adds_up_to_the_map(kind: str) -> None:
 def test_it_equals_the_layers(kind: str, settings: dict[str, object]) -> None:
     model = make_model(aggregation=kind, **settings)  # type: ignore[arg-type]
     with torch.no_grad():
-        folded, tokens = fold(model), draw_tokens()
+        folded, tokens = fold(model), random_tokens()
         assert folded is not None
         expected = model.mix(tokens.clone())
         torch.testing.assert_close(folded(tokens), expected, rtol=1e-5, atol=1e-5)
@@ -104,14 +104,14 @@ def test_a_model_predicts_the_same_with_and_without_gradients(
 
 @pytest.mark.parametrize("cut", [1, 5, 12, 13])
 def test_a_node_doesnt_depend_on_those_beside_it(cut: int) -> None:
-    model, tokens = make_model(), draw_tokens(nodes=31)
+    model, tokens = make_model(), random_tokens(nodes=31)
     with torch.no_grad():
         folded = fold(model)
         assert folded is not None
-        whole = folded(tokens)
+        expected = folded(tokens)
         parts = [folded(part) for part in torch.split(tokens, cut, dim=1)]
     # BLAS rounds by the position of a row
-    torch.testing.assert_close(torch.cat(parts), whole, rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(torch.cat(parts), expected, rtol=1e-6, atol=1e-6)
 
 
 def jit_cases() -> dict[str, np.ndarray]:
@@ -126,10 +126,10 @@ def test_without_jit(without_jit: dict[str, np.ndarray]) -> None:
     np.testing.assert_allclose(without_jit["logits"], logits, rtol=1e-4, atol=1e-5)
 
 
-def test_numbers_that_are_none_stay_none() -> None:
+def test_nan_stays_nan() -> None:
     model = make_model()
     with torch.no_grad():
-        folded, tokens = fold(model), draw_tokens()
+        folded, tokens = fold(model), random_tokens()
         assert folded is not None
         tokens[0, 0] = float("nan")
         found = folded(tokens)

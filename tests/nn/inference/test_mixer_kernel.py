@@ -1,4 +1,4 @@
-"""The compiled end of a mixer says what torch's layers say, whatever the shapes."""
+"""The compiled end of a mixer gives the logits of torch's layers, whatever the shapes."""
 
 import itertools
 
@@ -25,13 +25,13 @@ NODES = (0, 1, CHUNK - 1, CHUNK, 2 * CHUNK + 5)
 def make_layers(
     positions: int, channels: int, classes: int
 ) -> tuple[MixerBlock, Aggregation, Head, FoldedEnd]:
-    draw = torch.Generator().manual_seed(0)
+    generator = torch.Generator().manual_seed(0)
     block = MixerBlock(positions, channels).eval()
     aggregate = Aggregation("weighted", [Slot("all", 0, positions)], channels)
     head = Head(channels, channels, classes).eval()
     for parameter in itertools.chain(block.parameters(), aggregate.parameters()):
         # layers that start at zero would hide a wrong formula
-        parameter.copy_(torch.randn(parameter.shape, generator=draw) / 4)
+        parameter.copy_(torch.randn(parameter.shape, generator=generator) / 4)
     folded = fold_end(nn.ModuleList([block]), aggregate, head)
     assert folded is not None
     return block, aggregate, head, folded
@@ -75,7 +75,7 @@ def test_threads_change_no_bit(nodes: int) -> None:
         torch.set_num_threads(1)
         expected, _ = run(11, 30, 5, nodes)
         torch.set_num_threads(3)
-        with one_thread(pieces=True):
+        with one_thread(parallel=True):
             found, _ = run(11, 30, 5, nodes)
     finally:
         torch.set_num_threads(before)

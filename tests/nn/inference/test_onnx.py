@@ -54,7 +54,7 @@ def expected(model: HeroFilter, data: Data, nodes: torch.Tensor, temperature: fl
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_served_is_what_the_network_says(kind: str, sparse: bool) -> None:
+def test_the_served_model_gives_the_networks_probabilities(kind: str, sparse: bool) -> None:
     model, data = trained(*KINDS[kind], sparse=sparse)
     nodes = torch.tensor([3, 0, 3, 59])
     inputs = serving_inputs(model, data, nodes)
