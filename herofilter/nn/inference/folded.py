@@ -136,9 +136,10 @@ def _fold(
         patch_second=_numpy(patch_mlp.second.weight),
         feature_first=_numpy((weight - weight.mean(1, keepdim=True)).t()),
         feature_bias=_numpy(torch.addmv(first.bias, first.weight, feature_norm.bias)),
-        # [p, C, h] -> [p, h, C]
-        token_readout=_numpy(readout.transpose(1, 2)),
-        hidden_readout=_numpy((readout @ second.weight).transpose(1, 2)),
+        # [p, C, h + w] -> [p·(h + w), C]
+        readout=_numpy(
+            torch.cat([readout, readout @ second.weight], 2).transpose(1, 2).flatten(0, 1)
+        ),
         constant=_numpy(constant),
         eps=np.float32(patch_norm.eps),
     )

@@ -22,8 +22,8 @@ class MixerEnd(NamedTuple):
         - patch_norm: ``[2, h]``, weight and bias of LayerNorm
         - patch_first, patch_bias, patch_second: ``[r, p]``, ``[r]`` and ``[p, r]``
         - feature_first, feature_bias: ``[h, w]`` and ``[w]``
-        - token_readout, hidden_readout: ``[p, h, C]`` and ``[p, w, C]``, from tokens and from the
-          hidden layer of the feature MLP to logits
+        - readout: ``[p·(h + w), C]``, from each token and its hidden layer of the feature MLP to
+          logits
         - constant: ``[C]``, added to the logits
         - eps: of LayerNorm
     """
@@ -34,8 +34,7 @@ class MixerEnd(NamedTuple):
     patch_second: Any
     feature_first: Any
     feature_bias: Any
-    token_readout: Any
-    hidden_readout: Any
+    readout: Any
     constant: Any
     eps: Any
 
@@ -64,11 +63,14 @@ def _normalise(rows: Any, norm: Any, eps: Any, out: Any) -> None:
 
 
 @compiled(nogil=True)
-def _add(target: Any, rows: Any) -> None:
-    for i in range(len(rows)):
-        line, row = target[i], rows[i]
-        for k in range(row.size):
-            line[k] += row[k]
+def _add_and_join(tokens: Any, terms: Any, step: int, joined: Any) -> None:
+    """Add the terms to the tokens, and write each node's tokens, ``step`` apart, into its row."""
+    for q in range(len(tokens)):
+        for v in range(tokens.shape[1]):
+            token, term, target = tokens[q, v], terms[q, v], joined[v, q * step :]
+            for k in range(token.size):
+                token[k] += term[k]
+                target[k] = token[k]
 
 
 @compiled(nogil=True)
@@ -82,14 +84,18 @@ def _bias_and_relu(rows: Any, bias: Any) -> None:
 
 
 @compiled(nogil=True, fastmath=_FAST, error_model="numpy")
-def _scale_bias_and_relu(rows: Any, tokens: Any, eps: Any, bias: Any) -> None:
-    """Multiply each row by its token's LayerNorm factor, add the bias, apply ReLU, in place."""
-    for i in range(len(rows)):
-        row = rows[i]
-        _, scale = _mean_and_scale(tokens[i], eps)
-        for k in range(row.size):
-            value = row[k] * scale + bias[k]
-            row[k] = np.float32(0) if value < 0 else value
+def _activate_and_join(
+    features: Any, tokens: Any, eps: Any, bias: Any, step: int, joined: Any
+) -> None:
+    """Write ReLU of features, scaled by their token's LayerNorm, beside the token in its row."""
+    width = tokens.shape[2]
+    for q in range(len(tokens)):
+        for v in range(tokens.shape[1]):
+            row, target = features[q, v], joined[v, q * step + width :]
+            _, scale = _mean_and_scale(tokens[q, v], eps)
+            for k in range(row.size):
+                value = row[k] * scale + bias[k]
+                target[k] = np.float32(0) if value < 0 else value
 
 
 @compiled(nogil=True)
@@ -156,7 +162,10 @@ def mix_nodes(
     normed = np.empty((positions, chunk, width), np.float32)
     mixed = np.empty((hidden, chunk * width), np.float32)
     features = np.empty((positions, chunk, wide), np.float32)
-    out, term = np.empty((chunk, classes), np.float32), np.empty((chunk, classes), np.float32)
+    # one row per node, so that the readout is one product
+    step = width + wide
+    joined = np.empty((chunk, positions * step), np.float32)
+    out = np.empty((chunk, classes), np.float32)
     # [p, chunk, h] -> [p·chunk, h], one row per token, and [p, chunk·h], one row per position
     rows, normed_rows = tokens.reshape(-1, width), normed.reshape(-1, width)
     normed_positions, feature_rows = normed.reshape(positions, -1), features.reshape(-1, wide)
@@ -167,13 +176,10 @@ def mix_nodes(
         np.dot(end.patch_first, normed_positions, mixed)
         _bias_and_relu(mixed, end.patch_bias)
         np.dot(end.patch_second, mixed, normed_positions)
-        _add(rows, normed_rows)
+        _add_and_join(tokens, normed, step, joined)
         np.dot(rows, end.feature_first, feature_rows)
-        _scale_bias_and_relu(feature_rows, rows, end.eps, end.feature_bias)
-        out[:] = end.constant
-        for q in range(positions):
-            np.dot(tokens[q], end.token_readout[q], term)
-            _add(out, term)
-            np.dot(features[q], end.hidden_readout[q], term)
-            _add(out, term)
-        logits[begin : begin + count] = out[:count]
+        _activate_and_join(features, tokens, end.eps, end.feature_bias, step, joined)
+        np.dot(joined, end.readout, out)
+        for v in range(count):
+            for c in range(classes):
+                logits[begin + v, c] = out[v, c] + end.constant[c]
