@@ -6,11 +6,12 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import ChebConv
 
-from herofilter.baselines.chebyshev import chebyshev_sum, shifted_laplacian
+from herofilter.baselines.chebyshev import shifted_laplacian
 from herofilter.baselines.conv_stack import ConvStack
 from herofilter.config import Config
 from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import FeatureLinear
+from herofilter.spectral.chebyshev import chebyshev_sum
 
 HOPS = 1
 

@@ -4,17 +4,13 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from herofilter.baselines.chebyshev import (
-    chebyshev_coefficients,
-    chebyshev_filter,
-    chebyshev_nodes,
-    chebyshev_sum,
-)
+from herofilter.baselines.chebyshev import chebyshev_filter
 from herofilter.baselines.mlp import MLP
 from herofilter.baselines.propagated_mlp import PropagatedMLP
 from herofilter.config import Config
 from herofilter.errors import check_choice
 from herofilter.nn.registry import arguments, register_model
+from herofilter.spectral.chebyshev import chebyshev_coefficients, chebyshev_nodes, chebyshev_sum
 
 HOPS = 10
 STARTS = ("identity", "low")

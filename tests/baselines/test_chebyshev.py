@@ -6,12 +6,8 @@ import torch
 from numpy.polynomial import chebyshev
 from torch import Tensor
 
-from herofilter.baselines.chebyshev import (
-    chebyshev_coefficients,
-    chebyshev_nodes,
-    chebyshev_sum,
-    shifted_laplacian,
-)
+from herofilter.baselines.chebyshev import shifted_laplacian
+from herofilter.spectral.chebyshev import chebyshev_coefficients, chebyshev_nodes, chebyshev_sum
 from tests.awkward import AWKWARD
 from tests.baselines.oracles import laplacian
 
