@@ -14,6 +14,7 @@ def shifted_laplacian(data: Data) -> Callable[[Tensor], Tensor]:
     -\mathbf{D}^{-1/2} \mathbf{A} \mathbf{D}^{-1/2}`, whose eigenvalues lie in [-1, 1].
 
     Example:
+        >>> import torch
         >>> data = Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)
         >>> shifted_laplacian(data)(torch.tensor([[1.0], [2.0]])).tolist()
         [[-2.0], [-1.0]]
