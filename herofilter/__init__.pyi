@@ -30,6 +30,7 @@ from .patchers import (
     FastPatcher as FastPatcher,
     Patches as Patches,
     PatchStore as PatchStore,
+    PolynomialPatcher as PolynomialPatcher,
     SpectralPatcher as SpectralPatcher,
     write_patches as write_patches,
 )

@@ -90,6 +90,7 @@ def without_retired(saved: Any) -> Any:
 def paper_config() -> Config:
     """Return the literal setting of Algorithm 1: raw features, no residuals, sum, loss."""
     return Config().replace(
+        patcher="spectral",
         patch_size=16,
         ego="ranked",
         filter_starts=("low",),

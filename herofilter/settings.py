@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from herofilter.errors import ConfigError, check_choice
 
-PATCHERS = ("auto", "spectral", "fast")
+PATCHERS = ("auto", "polynomial", "spectral", "fast")
 AGGREGATIONS = ("slot_concat", "ego_concat", "weighted", "flatten", "mean", "sum")
 SCORE_NORMS = ("max", "l1", "raw", "straight_through")
 NORMS = ("feature", "patch", "none")
@@ -21,22 +21,24 @@ class PatcherConfig:
     """How each node's patch is chosen.
 
     Args:
-        patcher: ``spectral`` learns the filter, ``fast`` ranks by personalised PageRank,
-            ``auto`` is spectral up to 4000 nodes and fast beyond.
+        patcher: ``polynomial`` learns a polynomial filter, ``spectral`` a filter on the graph's
+            eigenvectors (the paper), ``fast`` ranks by personalised PageRank; ``auto`` is
+            polynomial.
         patch_size: p, the number of tokens, the node itself included.
         ego: ``first`` puts the node itself into slot 0; ``ranked`` lets it compete (the paper).
-        filter: kind of g(λ).
+        filter: kind of g(λ) of the spectral patcher; the polynomial patcher's is ``chebyshev``.
         filter_starts: one parallel filter per name; each fills its own slots.
         filter_order: K.
-        activation: σ, with σ(0) = 0.
-        num_eigenpairs: how many eigenvalues of largest modulus to keep; 0 keeps all.
+        activation: σ of the spectral patcher's filters, with σ(0) = 0.
+        num_eigenpairs: how many eigenvalues of largest modulus the spectral patcher keeps; 0 keeps
+            all.
         self_loops: whether Ã has ones on its diagonal before it is normalised.
         directed: ``keep`` follows the direction of edges, ``symmetrise`` forgets it (the paper).
         relations: what a node's patch is filled from, each with its own slots. ``out`` and ``in``
             follow edges forwards and backwards; ``coreference`` are nodes that point to the same
-            nodes, ``cocitation`` nodes that the same nodes point to. Without directions ``in``
-            is ``out`` and the last two are both the second hop; each counts once. There the
-            spectral patcher goes by ``filter_starts`` instead.
+            nodes, ``cocitation`` nodes that the same nodes point to. The polynomial patcher puts
+            its learned filters beside them. Without directions ``in`` is ``out`` and the last two
+            are both the second hop, and the learned patchers have their filters alone.
         selection: ``top`` takes the largest scores, ``signed`` half of them and half of the
             smallest (spectral only).
         c: the fast patcher's share of smoothness against restart.
@@ -98,7 +100,9 @@ class ModelConfig:
         feature_mixing: whether blocks mix along the feature axis.
         head_layers: layers of the classifier, 1 or 2.
         label_tokens: show the mixer the training labels of the other nodes in a patch.
-        label_mask: share of those labels that is hidden in each training step.
+        label_shares: show the mixer the class shares of a node's known neighbours, a token per
+            relation; the node's own label has no part in them.
+        label_mask: share of the labels shown that is hidden in each training step.
         node_vectors: give nodes learned vectors where the graph has no features.
     """
 
@@ -117,6 +121,7 @@ class ModelConfig:
     feature_mixing: bool = True
     head_layers: int = 1
     label_tokens: bool = False
+    label_shares: bool = False
     label_mask: float = 0.5
     node_vectors: bool = True
 

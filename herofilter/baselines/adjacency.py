@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 
 from herofilter.baselines.graph_cache import cached_on_graph
 from herofilter.errors import check_choice
-from herofilter.patchers.products import csr_of, product
+from herofilter.spectral.products import csr_of, product
 
 NORMS = ("sym", "row", "none")
 

@@ -13,7 +13,7 @@ from herofilter.nn.classifier import select
 from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.sparse import sparse_product
 from herofilter.nn.stem import FeatureLinear
-from herofilter.patchers.products import csr_of
+from herofilter.spectral.products import csr_of
 
 
 def adjacency_rows(data: Data) -> Tensor:

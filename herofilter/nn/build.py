@@ -8,22 +8,31 @@ from herofilter.config import Config
 from herofilter.data import is_directed
 from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.herofilter import HeroFilter
+from herofilter.nn.label_shares import LabelShares
 from herofilter.nn.registry import num_classes, num_embeddings, register_model
-from herofilter.patchers import FastPatcher, Patches, RelationSummary, SpectralPatcher
+from herofilter.patchers import (
+    FastPatcher,
+    LearnedPatcher,
+    Patches,
+    PolynomialPatcher,
+    RelationSummary,
+    SpectralPatcher,
+)
 from herofilter.patchers.fast import TRANSPOSED, TWO_HOP
+from herofilter.patchers.filter_bank import RELATION_WORDS
 from herofilter.patchers.store_writer import STORED_FROM, stored_patches
-from herofilter.spectral import make_filter
+from herofilter.spectral import make_filter, normalised_adjacency
 
 SPECTRAL_LIMIT = 4000
 SUMMARY_LIMIT = 50_000
-_WITH_START = ("adaptive", "shared")
+_WITH_START = ("adaptive", "shared", "chebyshev")
 
 
 def choose_patcher(data: Data, config: Config) -> str:
-    """Return the patcher that is used for this graph, ``spectral`` or ``fast``."""
+    """Return the patcher that is used for this graph: ``polynomial``, ``spectral`` or ``fast``."""
     if config.patcher.patcher != "auto":
         return config.patcher.patcher
-    return "spectral" if int(data.num_nodes or 0) <= SPECTRAL_LIMIT else "fast"
+    return "polynomial" if int(data.num_nodes or 0) <= SUMMARY_LIMIT else "fast"
 
 
 def resolve(data: Data, config: Config) -> Config:
@@ -38,7 +47,7 @@ def resolve(data: Data, config: Config) -> Config:
     Example:
         >>> from herofilter.data import csbm
         >>> resolve(csbm(num_nodes=100), Config()).patcher.patcher
-        'spectral'
+        'polynomial'
     """
     settings = config.patcher
     patcher = choose_patcher(data, config)
@@ -53,6 +62,7 @@ def resolve(data: Data, config: Config) -> Config:
         directed=directed,
         relations=relations,
         summary=config.model.summary and affordable,
+        label_shares=config.model.label_shares and affordable,
     )
 
 
@@ -82,7 +92,7 @@ def make_summary(data: Data, config: Config) -> RelationSummary | None:
 
 
 def _make_summary(data: Data, config: Config) -> RelationSummary | None:
-    if config.patcher.patcher == "spectral" or not config.model.summary:
+    if config.patcher.patcher != "fast" or not config.model.summary:
         return None
     return RelationSummary(data, _fast_patcher(config))
 
@@ -92,7 +102,7 @@ def make_patcher(
     config: Config,
     callback: Callback | None = None,
     nodes: Tensor | None = None,
-) -> SpectralPatcher | Patches:
+) -> LearnedPatcher | Patches:
     """Return the patcher of a configuration for ``data``: a learned filter, or fixed patches.
 
     With ``nodes``, fixed patches are made only for these nodes. The patches of a large graph are
@@ -103,13 +113,23 @@ def make_patcher(
 
 def _make_patcher(
     data: Data, config: Config, callback: Callback | None, nodes: Tensor | None
-) -> SpectralPatcher | Patches:
+) -> LearnedPatcher | Patches:
     settings = config.patcher
     if settings.patcher == "fast":
         fast = _fast_patcher(config)
         if nodes is None and int(data.num_nodes or 0) >= STORED_FROM:
             return stored_patches(fast, data, callback)
         return fast(data, nodes, callback).for_all_nodes()
+    if settings.patcher == "polynomial":
+        return PolynomialPatcher(
+            data,
+            patch_size=settings.patch_size,
+            starts=settings.filter_starts,
+            order=settings.filter_order,
+            self_loops=settings.self_loops,
+            ego=settings.ego,
+            relations=settings.relations if settings.directed == "keep" else (),
+        )
     starts, sides, names = _filters(config)
     filters = [
         make_filter(
@@ -155,7 +175,7 @@ def _filters(
 @register_model(
     "herofilter",
     paper="HeroFilter (NeurIPS 2025)",
-    needs="the eigenvectors of the graph up to 4000 nodes, else n·p patch entries",
+    needs="the edges and n·p patch entries",
     scales=True,
     directed=True,
     batches=True,
@@ -178,7 +198,25 @@ def build_herofilter(
         config.model,
         num_embeddings=num_embeddings(data) if config.model.node_vectors else 0,
         relations=_make_summary(data, config),
+        shares=_make_shares(data, config),
     )
+
+
+def _make_shares(data: Data, config: Config) -> LabelShares | None:
+    model, settings = config.model, config.patcher
+    if not model.label_shares:
+        return None
+    matrix = normalised_adjacency(
+        data.edge_index,
+        int(data.num_nodes or 0),
+        data.get("edge_weight"),
+        self_loops=False,
+        directed=settings.directed,
+    )
+    names = settings.relations if settings.directed == "keep" else ("out", "cocitation")
+    words = [RELATION_WORDS[name] for name in names]
+    width = model.hidden_channels if model.stem else data.num_features
+    return LabelShares(matrix, words, num_classes(data), width, model.label_mask)
 
 
 @register_model(

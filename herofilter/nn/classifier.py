@@ -84,6 +84,13 @@ class NodeClassifier(nn.Module, ABC):
     def refresh(self) -> None:
         """Choose the patches again, with the current filter."""
 
+    def restore(self) -> None:
+        """Choose the patches again as they were, after weights were loaded."""
+        self.refresh()
+
+    def start_filter(self, labels: Tensor) -> None:
+        """Start the filter from the labels of training nodes, -1 elsewhere."""
+
     def show_labels(self, labels: Tensor) -> None:
         """Store the labels that the model may read: -1 for all nodes but training nodes."""
 

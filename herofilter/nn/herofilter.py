@@ -15,13 +15,14 @@ from herofilter.nn.gather import gather_chunks, gather_tokens
 from herofilter.nn.head import Head
 from herofilter.nn.inference.folded import fold_end
 from herofilter.nn.inference.hidden_table import Shared, fill_table, worth_sharing
+from herofilter.nn.label_shares import LabelShares
 from herofilter.nn.labels import LabelTokens
 from herofilter.nn.mixer import MixerBlock
 from herofilter.nn.patch_batch import Part, PatchBatch, check_training, cut_parts, largest_batch
 from herofilter.nn.score_scale import ScoreScale
 from herofilter.nn.stem import Stem
 from herofilter.parallel.threads import parallel_map
-from herofilter.patchers import Patches, RelationSummary, Slot, SpectralPatcher
+from herofilter.patchers import LearnedPatcher, Patches, RelationSummary, Slot
 from herofilter.settings import ModelConfig
 
 _CHUNK_BYTES = 2**21
@@ -42,11 +43,12 @@ class HeroFilter(NodeClassifier):
     Args:
         in_channels: width of the features.
         out_channels: number of classes.
-        patcher: a :class:`SpectralPatcher`, which learns, or fixed :class:`Patches`.
+        patcher: a :class:`LearnedPatcher`, which learns, or fixed :class:`Patches`.
         config: the mixer's settings; the recommended ones by default.
         num_embeddings: learned vectors for the nodes of a graph without features; 0 for none.
         relations: full responses of fixed relations, one more token each; not needed with a
-            :class:`SpectralPatcher`, which has those of its filters.
+            :class:`LearnedPatcher`, which has those of its filters.
+        shares: class shares of known labels, one more token per relation; not by default.
 
     Shapes:
         - data.x: ``[n, in_channels]``, dense or sparse CSR; nodes: ``[b]``
@@ -68,10 +70,11 @@ class HeroFilter(NodeClassifier):
         self,
         in_channels: int,
         out_channels: int,
-        patcher: SpectralPatcher | Patches,
+        patcher: LearnedPatcher | Patches,
         config: ModelConfig | None = None,
         num_embeddings: int = 0,
         relations: RelationSummary | None = None,
+        shares: LabelShares | None = None,
     ) -> None:
         super().__init__()
         if isinstance(patcher, Patches) and patcher.num_rows != patcher.num_nodes:
@@ -93,13 +96,16 @@ class HeroFilter(NodeClassifier):
         self.in_channels, self.token_channels = in_channels, channels
         slots = list(patcher.slots)
         self.relations = relations
-        if self.summariser is not None:
-            first = patcher.patch_size
-            slots += [
-                Slot(f"summary-{i}", first + i, first + i + 1)
-                for i in range(self.summariser.num_summaries)
-            ]
+        self.shares = shares
+        counts = {
+            "summary": 0 if self.summariser is None else self.summariser.num_summaries,
+            "labels": 0 if shares is None else shares.num_tokens,
+        }
+        for name, count in counts.items():
+            first = slots[-1].stop
+            slots += [Slot(f"{name}-{i}", first + i, first + i + 1) for i in range(count)]
         num_tokens = slots[-1].stop
+        self.num_summaries = sum(counts.values())
         self.blocks = nn.ModuleList(
             MixerBlock(
                 num_tokens,
@@ -124,7 +130,7 @@ class HeroFilter(NodeClassifier):
         self.chunk_size = max(1, _CHUNK_BYTES // (4 * num_tokens * channels))
 
     def reset_parameters(self) -> None:
-        if isinstance(self.patcher, SpectralPatcher):
+        if isinstance(self.patcher, LearnedPatcher):
             self.patcher.reset_parameters()
         if self.stem is not None:
             self.stem.reset_parameters()
@@ -133,32 +139,44 @@ class HeroFilter(NodeClassifier):
                 block.reset_parameters()
         if self.labels is not None:
             self.labels.reset_parameters()
+        if self.shares is not None:
+            self.shares.reset_parameters()
         self.aggregate.reset_parameters()
         self.head.reset_parameters()
 
     @property
-    def summariser(self) -> SpectralPatcher | RelationSummary | None:
+    def summariser(self) -> LearnedPatcher | RelationSummary | None:
         """The module that computes the summary tokens, or None."""
         if not self.config.summary:
             return None
-        return self.patcher if isinstance(self.patcher, SpectralPatcher) else self.relations
+        return self.patcher if isinstance(self.patcher, LearnedPatcher) else self.relations
 
     def show_labels(self, labels: Tensor) -> None:
         if self.labels is not None:
             self.labels.show(labels)
+        if self.shares is not None:
+            self.shares.show(labels)
 
     def filter_parameters(self) -> list[nn.Parameter]:
-        if isinstance(self.patcher, SpectralPatcher):
+        if isinstance(self.patcher, LearnedPatcher):
             return list(self.patcher.parameters())
         return []
 
     def refresh(self) -> None:
-        if isinstance(self.patcher, SpectralPatcher):
+        if isinstance(self.patcher, LearnedPatcher):
             self.patcher.refresh()
+
+    def restore(self) -> None:
+        if isinstance(self.patcher, LearnedPatcher):
+            self.patcher.restore()
+
+    def start_filter(self, labels: Tensor) -> None:
+        if isinstance(self.patcher, LearnedPatcher):
+            self.patcher.align(labels)
 
     def patches(self, nodes: Tensor | None = None) -> Patches:
         """Return the current patches of ``nodes``."""
-        if isinstance(self.patcher, SpectralPatcher):
+        if isinstance(self.patcher, LearnedPatcher):
             patches: Patches = self.patcher(nodes)
             return patches
         return self.patcher if nodes is None else self.patcher.take(nodes)
@@ -166,7 +184,7 @@ class HeroFilter(NodeClassifier):
     @property
     def prefetches(self) -> bool:
         """True unless a learned filter scores the patches."""
-        return not isinstance(self.patcher, SpectralPatcher)
+        return not isinstance(self.patcher, LearnedPatcher)
 
     def gather(self, data: Data, nodes: Tensor | None) -> PatchBatch:
         """Return the patches of ``nodes`` and the features of all nodes in them."""
@@ -185,13 +203,14 @@ class HeroFilter(NodeClassifier):
     def precompute(self, data: Data, count: int) -> Data:
         """Return the graph with the hidden vectors of all nodes, if that saves time."""
         summariser, channels = self.summariser, self.token_channels
-        width = channels * (1 if summariser is None else 1 + summariser.num_summaries)
+        width = channels * (1 + self.num_summaries)
         members = self.patcher.patch_size
-        saves = self.stem is not None or summariser is not None
-        if not (self.prefetches and saves and worth_sharing(data.x, count, members, width)):
+        saves = self.stem is not None or self.num_summaries > 0
+        if not (saves and worth_sharing(data.x, count, members, width)):
             return data
         hidden = fill_table(partial(self.hidden, data.x), int(data.x.size(0)), channels)
         summary = None if summariser is None else summariser.summarise(hidden)
+        summary = self._with_shares(summary, None)
         precomputed = copy(data)
         precomputed.shared = Shared(hidden, summary)
         return precomputed
@@ -246,12 +265,21 @@ class HeroFilter(NodeClassifier):
             layer = None if self.stem is None else self.stem.as_layer(batch.x)
             if layer is not None and isinstance(summariser, RelationSummary):
                 hidden, summary = summariser.summarise_layer(batch.x, *layer)
-                return hidden, summary if nodes is None else summary.index_select(1, nodes)
+                summary = summary if nodes is None else summary.index_select(1, nodes)
+                return hidden, self._with_shares(summary, nodes)
             hidden = self._hidden(batch.x, batch.needed)
-            return hidden, None if summariser is None else summariser.summarise(hidden, nodes)
+            found = None if summariser is None else summariser.summarise(hidden, nodes)
+            return hidden, self._with_shares(found, nodes)
         if shared.summary is None or nodes is None:
             return shared.hidden, shared.summary
         return shared.hidden, shared.summary.index_select(1, nodes)
+
+    def _with_shares(self, summary: Tensor | None, nodes: Tensor | None) -> Tensor | None:
+        """Return the summaries and after them the class shares, of those that the model has."""
+        if self.shares is None:
+            return summary
+        shares = self.shares(nodes)
+        return shares if summary is None else torch.cat([summary, shares])
 
     def _tokens(self, hidden: Tensor, part: Part) -> Tensor:
         """Return the result of :meth:`join_tokens` without gradients, and without copies."""

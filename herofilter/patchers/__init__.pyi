@@ -1,10 +1,16 @@
 from .fast import (
     FastPatcher as FastPatcher,
 )
+from .learned import (
+    LearnedPatcher as LearnedPatcher,
+)
 from .memory import patcher_memory as patcher_memory
 from .patches import (
     Patches as Patches,
     Slot as Slot,
+)
+from .polynomial_patcher import (
+    PolynomialPatcher as PolynomialPatcher,
 )
 from .spectral import (
     SpectralPatcher as SpectralPatcher,

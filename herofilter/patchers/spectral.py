@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from herofilter.errors import ConfigError, check_choice
+from herofilter.patchers.learned import LearnedPatcher, share_slots
 from herofilter.patchers.patches import EGO, Patches, Slot
 from herofilter.spectral import (
     DIRECTED_RULES,
@@ -27,7 +28,7 @@ SELECTIONS = ("top", "signed")
 _BLOCK_BYTES = 256 * 2**20
 
 
-class SpectralPatcher(nn.Module):
+class SpectralPatcher(LearnedPatcher):
     r"""Pick for every node its top-p nodes under :math:`\mathbf{R} = \mathbf{U}\,
     g(\mathbf{\Lambda})\,\mathbf{U}^\top`.
 
@@ -79,7 +80,6 @@ class SpectralPatcher(nn.Module):
     vectors: Tensor
     right: Tensor | None
     eigenvalues: Tensor
-    index: Tensor
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class SpectralPatcher(nn.Module):
         self.signed = selection == "signed"
         self.sides = self._check_sides(sides, directed)
         self.names = self._check_names(names)
-        self.slots = self._make_slots()
+        self.slots = share_slots(patch_size, self.names, self.ego_first)
         matrix = normalised_adjacency(
             data.edge_index,
             n,
@@ -136,18 +136,7 @@ class SpectralPatcher(nn.Module):
         )
         self.refresh()
 
-    @property
-    def num_nodes(self) -> int:
-        """The number of nodes of the graph."""
-        return self.index.size(0)
-
-    @property
-    def num_summaries(self) -> int:
-        """The number of filters, each of which gives a summary."""
-        return len(self.filters)
-
     def reset_parameters(self) -> None:
-        """Put every filter back to its start and choose the patches again."""
         with torch.no_grad():
             for kind, weight in zip(self.filters, self.weights, strict=True):
                 weight.copy_(kind.initial_weights(self.eigenvalues))
@@ -160,9 +149,13 @@ class SpectralPatcher(nn.Module):
             for kind, weight in zip(self.filters, self.weights, strict=True)
         ]
 
+    def curves(self) -> tuple[Tensor, dict[str, Tensor]]:
+        values, order = self.eigenvalues.sort()
+        responses = [response[order] for response in self.responses()]
+        return values, dict(zip(self.names, responses, strict=True))
+
     @torch.no_grad()
     def refresh(self) -> None:
-        """Choose the patch members with the filters as they are now."""
         n = self.num_nodes
         if self.ego_first:
             self.index[:, 0] = torch.arange(n)
@@ -185,7 +178,6 @@ class SpectralPatcher(nn.Module):
                 self.index[nodes, slot.start : slot.stop] = index
 
     def forward(self, nodes: Tensor | None = None) -> Patches:
-        """Return the patches of ``nodes`` with scores that carry gradients."""
         rows = torch.arange(self.num_nodes) if nodes is None else nodes
         index = self.index[rows]
         scores = [torch.ones(rows.numel(), 1)] if self.ego_first else []
@@ -281,17 +273,6 @@ class SpectralPatcher(nn.Module):
                 f"(got {', '.join(map(repr, names)) or 'none'})"
             )
         return tuple(names)
-
-    def _make_slots(self) -> tuple[Slot, ...]:
-        start = int(self.ego_first)
-        share, rest = divmod(self.patch_size - start, len(self.filters))
-        slots = [Slot(EGO, 0, 1)] if self.ego_first else []
-        for position, name in enumerate(self.names):
-            stop = start + share + int(position < rest)
-            if stop > start:
-                slots.append(Slot(name, start, stop))
-            start = stop
-        return tuple(slots)
 
 
 def _rounded(scores: Tensor) -> Tensor:

@@ -14,8 +14,8 @@ from herofilter.data.structure import is_directed
 from herofilter.parallel.threads import in_parallel, parallel_map
 from herofilter.patchers.equivalent_nodes import find_equivalent_nodes, merge_equivalent_nodes
 from herofilter.patchers.fast import TRANSPOSED, TWO_HOP, FastPatcher
-from herofilter.patchers.products import csr_of, product
 from herofilter.spectral.adjacency import normalised_adjacency
+from herofilter.spectral.products import csr_of, product
 from herofilter.spectral.sparse import csr_arrays, is_float32_on_cpu
 from herofilter.spectral.sparse_rows import COLUMNS, layer_columns, sum_sparse_products
 

@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 
 from herofilter.errors import ConfigError, GraphError
 from herofilter.nn import HeroFilter, NodeClassifier
-from herofilter.patchers import Patches, SpectralPatcher
+from herofilter.patchers import LearnedPatcher, Patches
 from herofilter.predict.response import FilterCurve
 from herofilter.training.prepare import prepare_features
 
@@ -84,6 +84,7 @@ def explain_node(
 
     Example:
         >>> from herofilter.data import csbm
+        >>> from herofilter.patchers import SpectralPatcher
         >>> data = csbm(num_nodes=60, num_classes=3)
         >>> network = HeroFilter(32, 3, patcher=SpectralPatcher(data, patch_size=4))
         >>> found = explain_node(network, data, 7)
@@ -162,22 +163,26 @@ def _training_labels(data: Data, nodes: Tensor) -> list[int | None]:
 
 def _summary_names(network: HeroFilter) -> tuple[str, ...]:
     summariser = network.summariser
-    if summariser is None:
-        return ()
-    return summariser.names if isinstance(summariser, SpectralPatcher) else summariser.relations
+    names: tuple[str, ...] = ()
+    if isinstance(summariser, LearnedPatcher):
+        names = summariser.names
+    elif summariser is not None:
+        names = summariser.relations
+    count = 0 if network.shares is None else network.shares.num_tokens
+    return (*names, *(f"labels-{number}" for number in range(count)))
 
 
-def _response(patcher: SpectralPatcher | Patches) -> GraphResponse | None:
-    if not isinstance(patcher, SpectralPatcher):
+def _response(patcher: LearnedPatcher | Patches) -> GraphResponse | None:
+    if not isinstance(patcher, LearnedPatcher):
         return None
-    values, order = patcher.eigenvalues.sort()
+    values, curves = patcher.curves()
     # evenly thinned, both ends kept
     points = min(values.numel(), RESPONSE_POINTS)
     kept = torch.linspace(0, max(values.numel() - 1, 0), points).round().long()
     return GraphResponse(
         eigenvalues=values[kept].tolist(),
         filters=[
-            FilterCurve(name=name, response=response[order[kept]].tolist())
-            for name, response in zip(patcher.names, patcher.responses(), strict=True)
+            FilterCurve(name=name, response=response[kept].tolist())
+            for name, response in curves.items()
         ],
     )

@@ -99,7 +99,9 @@ def filter_response(patcher: LearnedPatcher, points: int = 201, bins: int = 40) 
 def _spectrum(eigenvalues: Tensor, bins: int) -> Spectrum:
     # rounding may put the largest eigenvalue just beyond 1, where no bin would count it
     values = eigenvalues.double().clamp(-1, 1).numpy()
-    density, bounds = np.histogram(values, bins=bins, range=(-1, 1), density=True)
+    count, bounds = np.histogram(values, bins=bins, range=(-1, 1))
+    # a large graph's eigenvalues aren't known
+    density = count / max(values.size, 1) * bins / 2
     return Spectrum(
         bounds=bounds.tolist(), density=density.tolist(), num_eigenvalues=int(values.size)
     )

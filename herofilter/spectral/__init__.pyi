@@ -20,6 +20,7 @@ from .filters import (
     STARTS as STARTS,
     AdaptiveFilter as AdaptiveFilter,
     BandpassFilter as BandpassFilter,
+    ChebyshevFilter as ChebyshevFilter,
     Filter as Filter,
     GCNFilter as GCNFilter,
     HeatFilter as HeatFilter,

@@ -11,7 +11,7 @@ from herofilter.spectral.simd import LANES
 from herofilter.spectral.sparse_rows import multiply_rows
 
 # multiplications from which a product uses several threads
-_PARALLEL_FROM = 2**22
+PARALLEL_FROM = 2**22
 _PARTS = 4
 
 
@@ -42,7 +42,7 @@ def multiply_sparse(matrix: Tensor, dense: Tensor) -> Tensor:
         first, stop = part
         multiply_rows(crow[first : stop + 1], col, value, rows, target[first:stop])
 
-    count = _PARTS if value.size * rows.shape[1] > _PARALLEL_FROM else 1
+    count = _PARTS if value.size * rows.shape[1] > PARALLEL_FROM else 1
     cuts = [part * len(target) // count for part in range(count + 1)]
     with in_parallel(count > 1):
         parallel_map(work, itertools.pairwise(cuts))

@@ -86,7 +86,8 @@ def train(
     given = data
     model.feature_scaling = config.feature_scaling
     data = prepare_features(data, config.feature_scaling, model.by_rows)
-    model.show_labels(data.y.masked_fill(~data.train_mask, -1))
+    known = data.y.masked_fill(~data.train_mask, -1)
+    model.show_labels(known)
     started = time.perf_counter()
     stopping = EarlyStopping(config.monitor, config.patience)
     train_nodes = data.train_mask.nonzero().view(-1)
@@ -99,6 +100,7 @@ def train(
         set_generator(model, generator)
         progress = Progress(model, optimizers, stopping, generator)
         try:
+            model.start_filter(known)
             if checkpoint is not None:
                 checkpoint.start(progress, given)
             for epoch in _epochs(progress, data, config, train_nodes, batch_size, checkpoint):

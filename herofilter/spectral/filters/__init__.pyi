@@ -10,6 +10,10 @@ from .bandpass import (
 from .base import (
     Filter as Filter,
 )
+from .chebyshev import (
+    CHEBYSHEV_STARTS as CHEBYSHEV_STARTS,
+    ChebyshevFilter as ChebyshevFilter,
+)
 from .gcn import (
     FORMS as FORMS,
     GCNFilter as GCNFilter,

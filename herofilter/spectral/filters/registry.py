@@ -4,6 +4,7 @@ from herofilter.errors import check_choice
 from herofilter.spectral.filters.adaptive import AdaptiveFilter
 from herofilter.spectral.filters.bandpass import BandpassFilter
 from herofilter.spectral.filters.base import Filter
+from herofilter.spectral.filters.chebyshev import ChebyshevFilter
 from herofilter.spectral.filters.gcn import GCNFilter
 from herofilter.spectral.filters.heat import HeatFilter
 from herofilter.spectral.filters.polynomial import PolynomialFilter
@@ -12,7 +13,15 @@ from herofilter.spectral.filters.shared import SharedFilter
 
 FILTERS: dict[str, type[Filter]] = {
     kind.name: kind
-    for kind in (AdaptiveFilter, SharedFilter, HeatFilter, BandpassFilter, PPRFilter, GCNFilter)
+    for kind in (
+        AdaptiveFilter,
+        SharedFilter,
+        ChebyshevFilter,
+        HeatFilter,
+        BandpassFilter,
+        PPRFilter,
+        GCNFilter,
+    )
 }
 
 
@@ -36,6 +45,8 @@ def make_filter(
     chosen = FILTERS[kind]
     if issubclass(chosen, PolynomialFilter):
         return chosen(order=order, activation=activation, start=start)
+    if issubclass(chosen, ChebyshevFilter):
+        return chosen(order=order, start=start)
     if issubclass(chosen, PPRFilter):
         return chosen(c=c)
     return chosen()

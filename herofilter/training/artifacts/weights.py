@@ -12,7 +12,7 @@ from herofilter.spectral.filters import AdaptiveFilter
 from herofilter.spectral.filters.interpolation import interpolate_weights
 
 # made for each graph: which nodes are in a patch, and which labels may be read
-OF_THE_GRAPH = ("patcher.index", "labels.known")
+OF_THE_GRAPH = ("patcher.index", "patcher.entries", "labels.known")
 EIGENVALUES = "patcher.eigenvalues"
 _SAME = 1e-5
 
@@ -66,7 +66,7 @@ def load_weights(model: NodeClassifier, weights: Mapping[str, Tensor]) -> None:
             "model that learns a vector per node, the same nodes"
         )
     model.load_state_dict(state)
-    model.refresh()
+    model.restore()
 
 
 def _learned(model: NodeClassifier) -> SpectralPatcher | None:

@@ -130,7 +130,7 @@ def portfolio(data: Data, base: Config | None = None) -> list[Member]:
     What a member names itself comes before ``base``; everything else (epochs, patience, seed,
     width, ...) is taken from it, and ``balanced`` is ``base`` itself. ``data`` is the graph as
     it was read, since a prepared one may have lost its directions: only a directed graph gets
-    the member ``undirected``, only one whose filter is learned (up to 4000 nodes) the member
+    the member ``undirected``, only one whose filter is learned (up to 50 000 nodes) the member
     ``high``, and only one without features the member ``labels``. Patches never exceed the
     graph.
 
@@ -142,7 +142,7 @@ def portfolio(data: Data, base: Config | None = None) -> list[Member]:
     base = base or Config()
     has = {
         "": True,
-        "filter": choose_patcher(data, base) == "spectral",
+        "filter": choose_patcher(data, base) != "fast",
         "directions": is_directed(data),
         "no features": data.x is None,
     }

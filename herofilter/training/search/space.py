@@ -11,7 +11,7 @@ from herofilter.config import Config, paper_config
 from herofilter.data import is_directed
 from herofilter.errors import ConfigError, check_choice
 from herofilter.nn import find_model
-from herofilter.nn.build import SPECTRAL_LIMIT, choose_patcher
+from herofilter.nn.build import choose_patcher
 from herofilter.training.search.suggest import (
     DefaultSuggester,
     Settings,
@@ -23,8 +23,10 @@ from herofilter.training.search.suggest import (
 
 SPACES = ("wide", "paper")
 PATCHED = ("herofilter", "fast-herofilter")
-PATCH_SIZES = (1, 5, 9, 17, 33)
-STARTS = ("low", "hop2", "high", "low,hop2", "low,high", "low,hop2,high")
+# what has no learned filter, no patch or no mixer isn't HeroFilter, so no search leaves these
+PATCH_SIZES = (5, 9, 17, 33)
+STARTS = ("low", "hop2", "aligned", "low,hop2", "low,hop2,high", "low,hop2,aligned")
+SPECTRAL_STARTS = ("low", "hop2", "high", "low,hop2", "low,high", "low,hop2,high")
 DIRECTED = ("out", "out,in", "coreference,cocitation", "out,in,coreference,cocitation")
 UNDIRECTED = ("out", "out,cocitation")
 POLYNOMIAL = ("adaptive", "shared")
@@ -32,35 +34,13 @@ PAPER_LR = (0.01, 0.008, 0.005, 0.003, 0.001)
 PAPER_PATCH_SIZES = (8, 16, 32, 64, 96)
 PAPER_ORDERS = (10, 50, 100, 150, 200)
 
-_ALL = "out,in,coreference,cocitation"
-_KEEP: dict[str, Value] = {
-    "patcher": "fast",
-    "directed": "keep",
-    "relations": _ALL,
-    "self_loops": False,
-}
 # settings that did well on graphs of different kinds: a search tries them before it suggests others
 RECIPES: tuple[dict[str, Value], ...] = (
-    {**_KEEP, "patch_size": 5, "aggregation": "weighted", "weight_decay": 1e-2},
-    {
-        **_KEEP,
-        "patch_size": 1,
-        "num_layers": 0,
-        "aggregation": "slot_concat",
-        "head_layers": 2,
-        "weight_decay": 1e-2,
-    },
-    {
-        "patcher": "fast",
-        "relations": "out",
-        "filter_starts": "low",
-        "c": 0.8,
-        "num_layers": 0,
-        "aggregation": "sum",
-    },
-    {**_KEEP, "patch_size": 17, "aggregation": "slot_concat"},
+    {"directed": "symmetrise", "filter_starts": "low", "weight_decay": 5e-3},
+    {"directed": "keep", "patch_size": 17, "aggregation": "flatten", "score_norm": "max"},
+    {"directed": "symmetrise", "filter_starts": "hop2", "aggregation": "flatten"},
+    {"directed": "keep", "patch_size": 17, "filter_starts": "aligned", "label_tokens": True},
     {"aggregation": "weighted", "norm": "patch", "weight_decay": 1e-2},
-    {"weight_decay": 1e-3},
     {"patch_size": 17, "feature_scaling": "rows", "dropout": 0.6},
 )
 
@@ -144,7 +124,7 @@ class SearchSpace:
             n = int(self.data.num_nodes or 0)
             sizes = tuple(size for size in PAPER_PATCH_SIZES if size <= n)
             options["patch_size"] = sizes or (n,)
-            if self._patcher(self.base.patcher.directed) == "spectral":
+            if self._patcher() == "spectral":
                 options["filter_order"] = PAPER_ORDERS
         # a default beyond the grid, of a graph or a version to come, is a point of it as well
         base = flat(self.base)
@@ -153,54 +133,53 @@ class SearchSpace:
             for key, some in options.items()
         }
 
-    def _patcher(self, directed: str) -> str:
+    def _patcher(self) -> str:
         if self.model == "fast-herofilter":
             return "fast"
-        return choose_patcher(self.data, self.base.replace(directed=directed))
+        return choose_patcher(self.data, self.base)
 
     def _suggest_patches(self, settings: Settings) -> None:
-        directed, polynomial = self.base.patcher.directed, self.base.patcher.filter in POLYNOMIAL
-        searched = self.model == "herofilter" and "patcher" not in self.fixed
-        # with directions the spectral patcher takes polynomials only
-        if self.directed and (polynomial or searched or self._patcher("keep") == "fast"):
+        base = self.base.patcher
+        directed, patcher = base.directed, self._patcher()
+        # with directions the spectral patcher takes polynomials of powers only
+        if self.directed and (patcher != "spectral" or base.filter in POLYNOMIAL):
             directed = str(settings.choice("directed", "symmetrise", "keep"))
-        patcher = self._patcher(directed)
-        if searched:
-            small = int(self.data.num_nodes or 0) <= SPECTRAL_LIMIT
-            both = small and (polynomial or directed == "symmetrise")
-            patcher = str(
-                settings.pick("patcher", ("spectral", "fast"), patcher)
-                if both
-                else settings.pick("patcher", ("fast",), "fast", name="patcher_fast")
-            )
-        parts = 1
-        if self.directed and directed == "keep":
-            relations = settings.choice("relations", *DIRECTED)
-            parts *= _count(relations)
+        keeps = self.directed and directed == "keep"
+        parts = 0
+        if keeps:
+            parts += _count(settings.choice("relations", *DIRECTED))
         elif patcher == "fast":
-            default = "out,cocitation" if "cocitation" in self.base.patcher.relations else "out"
+            default = "out,cocitation" if "cocitation" in base.relations else "out"
             relations = settings.pick("relations", UNDIRECTED, default, name="relations_undirected")
-            parts *= _count(relations)
-        if patcher == "spectral":
-            if polynomial:
-                settings.choice("filter_order", 4, 10, 20)
-                settings.choice("activation", "tanh", "identity", "softsign")
-                # with directions a relation decides where its filter starts
-                if not (self.directed and directed == "keep"):
-                    parts *= _count(settings.choice("filter_starts", *STARTS))
-            parts *= 2 if settings.choice("selection", "top", "signed") == "signed" else 1
-            if settings.choice("learn_filter", True, False):
-                settings.number("filter_lr", 1e-4, 1e-2)
+            parts += _count(relations)
+        if patcher == "polynomial":
+            parts += _count(settings.choice("filter_starts", *STARTS))
+            settings.choice("filter_order", 5, 10)
+        elif patcher == "spectral":
+            parts += self._suggest_spectral(settings, keeps)
         else:
             settings.choice("c", 0.2, 0.5, 0.8)
         settings.choice("self_loops", True, False)
         self._suggest_patch_size(settings, 1 + parts)
 
+    def _suggest_spectral(self, settings: Settings, keeps: bool) -> int:
+        """Suggest what the spectral patcher alone reads; return how many parts a patch has more."""
+        parts = 1
+        if self.base.patcher.filter in POLYNOMIAL:
+            settings.choice("filter_order", 4, 10, 20)
+            settings.choice("activation", "tanh", "identity", "softsign")
+            # with directions a relation decides where its filter starts
+            if not keeps:
+                parts = _count(settings.choice("filter_starts", *SPECTRAL_STARTS))
+        signed = settings.choice("selection", "top", "signed") == "signed"
+        settings.number("filter_lr", 1e-4, 1e-2)
+        return parts * (2 if signed else 1) - (1 if keeps else 0)
+
     def _suggest_patch_size(self, settings: Settings, least: int) -> None:
-        """Suggest a patch that the graph can fill: every part has room in it, or only the node."""
+        """Suggest a patch that the graph can fill, and in which every part has room."""
         n, default = int(self.data.num_nodes or 0), self.base.patcher.patch_size
         sizes = [size for size in sorted({*PATCH_SIZES, default}) if size <= n] or [n]
-        options = [size for size in sizes if size >= least or size == 1]
+        options = [size for size in sizes if size >= least] or sizes[-1:]
         # Optuna wants the same options wherever a name is used
         name = "patch_size" if options == sizes else f"patch_size_of_{len(options)}"
         near = max((size for size in options if size <= default), default=options[0])
@@ -242,11 +221,11 @@ def changed_settings(config: Config, default: Config | None = None) -> dict[str,
 def _suggest_mixer(settings: Settings) -> None:
     settings.choice("aggregation", "slot_concat", "ego_concat", "weighted", "flatten", "sum")
     settings.choice("score_norm", "max", "l1")
-    settings.choice("summary", True, False)
     settings.choice("label_tokens", False, True)
+    settings.choice("label_shares", False, True)
     settings.choice("head_layers", 1, 2)
-    if settings.choice("num_layers", 0, 1, 2):
-        settings.choice("norm", "feature", "patch")
+    settings.choice("num_layers", 1, 2)
+    settings.choice("norm", "feature", "patch")
     _suggest_widths(settings)
 
 

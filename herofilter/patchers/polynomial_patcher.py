@@ -1,0 +1,176 @@
+"""The learned patcher for graphs of every size: polynomial filters, without eigenvectors."""
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from herofilter.errors import ConfigError, check_choice
+from herofilter.patchers.alignment import aligned_coefficients
+from herofilter.patchers.filter_bank import ChebyshevBank, FilterBank, RelationBank
+from herofilter.patchers.learned import LearnedPatcher, share_slots
+from herofilter.patchers.patches import Patches, Slot
+from herofilter.patchers.row_choice import choose_rows
+from herofilter.spectral.adjacency import normalised_adjacency
+from herofilter.spectral.filters import ChebyshevFilter
+
+_SPECTRUM_UP_TO = 4000
+_POINTS = 201
+
+
+class PolynomialPatcher(LearnedPatcher):
+    r"""Pick for every node its top-p nodes under :math:`\mathbf{R} = g(\tilde{\mathbf{A}})`.
+
+    Each filter g is a polynomial that training adapts (:class:`ChebyshevFilter`). Its full
+    response :math:`g(\tilde{\mathbf{A}})\mathbf{H}` takes K sparse products, and through it every
+    node gives the filter a gradient at every step. The patch members are the largest entries of
+    the rows of the same matrix, chosen by :meth:`refresh`; their scores follow the filter at
+    every call. No eigenvectors and no matrix of size n × n are needed.
+
+    With ``relations`` the patch and the summaries of a directed graph begin with those fixed
+    relations, and the learned filters of the undirected graph stand beside them.
+
+    Args:
+        data: the graph.
+        patch_size: p, the node itself included.
+        starts: one learned filter per name; see :class:`ChebyshevFilter`.
+        order: K.
+        self_loops: whether Ã has self-loops.
+        ego: ``first`` puts the node itself into slot 0; ``ranked`` lets it compete.
+        relations: fixed relations of a directed graph; none by default.
+
+    Example:
+        >>> from herofilter.data import csbm
+        >>> patcher = PolynomialPatcher(csbm(num_nodes=100), patch_size=8)
+        >>> patcher().index.shape, patcher.summarise(torch.ones(100, 16)).shape
+        (torch.Size([100, 8]), torch.Size([1, 100, 16]))
+    """
+
+    entries: Tensor
+    ranked_by: Tensor
+
+    def __init__(
+        self,
+        data: Data,
+        patch_size: int = 9,
+        starts: Sequence[str] = ("hop2",),
+        order: int = 10,
+        self_loops: bool = False,
+        ego: str = "first",
+        relations: Sequence[str] = (),
+    ) -> None:
+        super().__init__()
+        check_choice("ego", ego, ("first", "ranked"))
+        n = int(data.num_nodes or 0)
+        if not 1 <= patch_size <= n:
+            raise ConfigError(
+                "patch_size must be between 1 and the number of nodes "
+                f"(got {patch_size}; the graph has {n} nodes)"
+            )
+        self.patch_size, self.ego_first = patch_size, ego == "first"
+        self.filters = tuple(ChebyshevFilter(order, start) for start in starts)
+        undirected, directed = (
+            normalised_adjacency(
+                data.edge_index,
+                n,
+                data.get("edge_weight"),
+                self_loops=self_loops,
+                directed=rule,
+            )
+            for rule in ("symmetrise", "keep")
+        )
+        self.learned = ChebyshevBank(undirected, self.filters)
+        self.fixed = RelationBank(directed, relations) if relations else None
+        self.names = tuple(name for bank in self._banks() for name in bank.names)
+        self.slots = share_slots(patch_size, self.names, self.ego_first)
+        self.register_buffer("index", torch.full((n, patch_size), -1))
+        self.register_buffer("entries", torch.zeros(n, patch_size, order + 1))
+        self.register_buffer("ranked_by", self.learned.values.detach().clone())
+        if self.fixed is not None:
+            self._choose(self.fixed, self.fixed.coefficients())
+        self.restore()
+
+    @property
+    def weights(self) -> list[Tensor]:
+        """The weights of each learned filter."""
+        return list(self.learned.values)
+
+    @property
+    def eigenvalues(self) -> Tensor:
+        """Those of Ã, up to 4000 nodes; none of a larger graph, which never needs them."""
+        if self.num_nodes > _SPECTRUM_UP_TO:
+            return torch.empty(0)
+        found: Tensor = torch.linalg.eigvalsh(torch.from_numpy(self.learned.matrix.toarray()))
+        return found.float()
+
+    def curves(self) -> tuple[Tensor, dict[str, Tensor]]:
+        grid = torch.linspace(-1, 1, _POINTS)
+        pairs = zip(self.filters, self.weights, strict=True)
+        responses = [kind.response(grid, weights) for kind, weights in pairs]
+        return grid, dict(zip(self.learned.names, responses, strict=True))
+
+    def reset_parameters(self) -> None:
+        self.learned.reset_parameters()
+        self.refresh()
+
+    @torch.no_grad()
+    def align(self, labels: Tensor) -> None:
+        """Start the filters named ``aligned`` from known labels, -1 for those that are not."""
+        aligned = [kind.start == "aligned" for kind in self.filters]
+        if any(aligned):
+            theta = aligned_coefficients(self.learned.basis, labels)
+            if theta.any():
+                weights = self.filters[0].weights_of(theta)
+                self.learned.values[torch.tensor(aligned)] = weights / weights.abs().max()
+                self.refresh()
+
+    @torch.no_grad()
+    def refresh(self) -> None:
+        self.ranked_by.copy_(self.learned.values)
+        self.restore()
+
+    @torch.no_grad()
+    def restore(self) -> None:
+        """Choose the patch members by the filters as they were at the last :meth:`refresh`."""
+        if self.ego_first:
+            self.index[:, 0] = torch.arange(self.num_nodes)
+        self._choose(self.learned, self.filters[0].coefficients(self.ranked_by))
+
+    def forward(self, nodes: Tensor | None = None) -> Patches:
+        rows = torch.arange(self.num_nodes) if nodes is None else nodes
+        index, entries = self.index[rows], self.entries[rows]
+        scores = [torch.ones(rows.numel(), 1)] if self.ego_first else []
+        for bank in self._banks():
+            theta = bank.coefficients()
+            for number, slot in self._filled(bank):
+                # [b, w, K + 1] times [K + 1]
+                known = entries[:, slot.start : slot.stop, : theta.size(1)]
+                scores.append(known @ theta[number])
+        return Patches(index, torch.cat(scores, dim=1), rows, self.slots, self.num_nodes)
+
+    def summarise(self, hidden: Tensor, nodes: Tensor | None = None) -> Tensor:
+        found = [bank.basis.respond(hidden, bank.coefficients()) for bank in self._banks()]
+        stacked = found[0] if len(found) == 1 else torch.cat(found)
+        return stacked if nodes is None else stacked.index_select(1, nodes)
+
+    def _banks(self) -> Iterator[FilterBank]:
+        if self.fixed is not None:
+            yield self.fixed
+        yield self.learned
+
+    def _filled(self, bank: FilterBank) -> list[tuple[int, Slot]]:
+        """Return which filters of a bank have room in the patch, with their slots."""
+        slots = {slot.name: slot for slot in self.slots}
+        return [(number, slots[name]) for number, name in enumerate(bank.names) if name in slots]
+
+    def _choose(self, bank: FilterBank, coefficients: Tensor) -> None:
+        filled = self._filled(bank)
+        if not filled:
+            return
+        widths = [slot.stop - slot.start for _, slot in filled]
+        start, stop = filled[0][1].start, filled[-1][1].stop
+        numbers = [number for number, _ in filled]
+        index, entries = choose_rows(bank.basis, coefficients[numbers], widths, self.ego_first)
+        self.index[:, start:stop] = index
+        self.entries[:, start:stop, : entries.size(2)] = entries

@@ -1,0 +1,172 @@
+"""Polynomials of a graph's matrices applied to hidden vectors, by sparse products alone."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from herofilter.spectral.chebyshev import chebyshev_sum
+from herofilter.spectral.polynomial_kernel import chebyshev_adjoint, chebyshev_terms
+from herofilter.spectral.products import csr_of
+from herofilter.spectral.simd import LANES
+from herofilter.spectral.sparse import (
+    PARALLEL_FROM,
+    csr_arrays,
+    is_float32_on_cpu,
+    multiply_sparse,
+)
+
+# a product of N (False) and Nᵀ (True), the one that is applied first in front
+Word = tuple[bool, ...]
+
+
+class PolynomialBasis(ABC):
+    r"""Matrices :math:`\mathbf{B}_0, \dots, \mathbf{B}_K` of a graph, none of which is formed.
+
+    A filter is a sum :math:`\mathbf{R} = \sum_k \theta_k \mathbf{B}_k`, and :meth:`respond` gives
+    its full response :math:`\mathbf{R}\mathbf{H}` with gradients in both factors.
+    """
+
+    num_nodes: int
+    num_terms: int
+
+    @abstractmethod
+    def terms(self, hidden: Tensor) -> Tensor:
+        r"""Return every :math:`\mathbf{B}_k \mathbf{H}` without gradients: ``[K + 1, n, h]``."""
+
+    @abstractmethod
+    def adjoint(self, parts: Tensor) -> Tensor:
+        r"""Return :math:`\sum_k \mathbf{B}_k^\top \mathbf{Z}_k`: ``[K + 1, n, h]`` to ``[n, h]``.
+
+        The parts may be overwritten.
+        """
+
+    def respond(self, hidden: Tensor, coefficients: Tensor) -> Tensor:
+        r"""Return :math:`\sum_k \theta_{fk} \mathbf{B}_k \mathbf{H}` for each filter f.
+
+        Shapes:
+            - hidden: ``[n, h]``; coefficients: ``[f, K + 1]``
+            - output: ``[f, n, h]``
+        """
+        if torch.is_grad_enabled():
+            response: Tensor = _Response.apply(self, hidden, coefficients)  # type: ignore[no-untyped-call]
+            return response
+        return _combine(coefficients, self.terms(hidden))
+
+
+class ChebyshevBasis(PolynomialBasis):
+    r"""The Chebyshev polynomials :math:`T_0(\tilde{\mathbf{A}}), \dots, T_K(\tilde{\mathbf{A}})`.
+
+    Args:
+        matrix: the normalised adjacency, symmetric, with eigenvalues in [-1, 1].
+        order: K.
+
+    Example:
+        >>> basis = ChebyshevBasis(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]), order=2)
+        >>> basis.respond(torch.eye(2), torch.tensor([[0.0, 1.0, 2.0]])).tolist()
+        [[[2.0, 1.0], [1.0, 2.0]]]
+    """
+
+    def __init__(self, matrix: sp.csr_array, order: int) -> None:
+        self.matrix = matrix
+        self.num_nodes, self.num_terms = matrix.shape[0], order + 1
+        self._once, self._twice = csr_of(matrix), csr_of(2 * matrix)
+
+    def terms(self, hidden: Tensor) -> Tensor:
+        found = hidden.new_empty(self.num_terms, *hidden.shape)
+        found[0] = hidden
+        if self._in_one_call(found):
+            chebyshev_terms(*csr_arrays(self._twice), found.numpy())
+            return found
+        for k in range(1, self.num_terms):
+            product = multiply_sparse(self._once if k == 1 else self._twice, found[k - 1])
+            if k == 1:
+                found[1] = product
+            else:
+                torch.sub(product, found[k - 2], out=found[k])
+        return found
+
+    def adjoint(self, parts: Tensor) -> Tensor:
+        if self._in_one_call(parts):
+            chebyshev_adjoint(
+                *csr_arrays(self._twice), parts.numpy(), torch.empty_like(parts[0]).numpy()
+            )
+            return parts[0]
+        return chebyshev_sum(lambda hidden: multiply_sparse(self._once, hidden), parts)
+
+    def _in_one_call(self, tables: Tensor) -> bool:
+        """Whether one compiled call does it: small products don't pay for several threads."""
+        small = self._once.values().numel() * tables.size(2) <= PARALLEL_FROM
+        return small and is_float32_on_cpu(tables) and tables.size(2) % LANES == 0
+
+
+class WordBasis(PolynomialBasis):
+    r"""Products of :math:`\mathbf{N}` and :math:`\mathbf{N}^\top`, such as
+    :math:`\mathbf{N}\mathbf{N}^\top`.
+
+    Args:
+        matrix: the normalised adjacency N of a directed graph.
+        words: the products, each by its factors, that which is applied first in front.
+
+    Example:
+        >>> edge = sp.csr_array([[0.0, 1.0], [0.0, 0.0]])
+        >>> basis = WordBasis(edge, [(False,), (True, False)])
+        >>> basis.terms(torch.tensor([[3.0], [5.0]])).flatten(1).tolist()
+        [[5.0, 0.0], [3.0, 0.0]]
+    """
+
+    def __init__(self, matrix: sp.csr_array, words: Sequence[Word]) -> None:
+        self.matrix, self.words = matrix, tuple(words)
+        self.num_nodes, self.num_terms = matrix.shape[0], len(self.words)
+        self._matrices = csr_of(matrix), csr_of(sp.csr_array(matrix.T))
+        prefixes = {word[:stop] for word in self.words for stop in range(1, len(word) + 1)}
+        self._prefixes = sorted(prefixes, key=lambda word: (len(word), word))
+
+    def terms(self, hidden: Tensor) -> Tensor:
+        known: dict[Word, Tensor] = {(): hidden}
+        for word in self._prefixes:
+            known[word] = multiply_sparse(self._matrices[word[-1]], known[word[:-1]].contiguous())
+        return torch.stack([known[word] for word in self.words])
+
+    def adjoint(self, parts: Tensor) -> Tensor:
+        total: dict[Word, Tensor] = {}
+        for word, part in zip(self.words, parts, strict=True):
+            total[word] = total[word] + part if word in total else part
+        for word in reversed(self._prefixes):
+            back = multiply_sparse(self._matrices[not word[-1]], total.pop(word).contiguous())
+            before = word[:-1]
+            total[before] = total[before] + back if before in total else back
+        return total[()]
+
+
+class _Response(torch.autograd.Function):
+    """The responses of filters, with one pass over the products for all of them."""
+
+    @staticmethod
+    def forward(ctx: Any, basis: PolynomialBasis, hidden: Tensor, coefficients: Tensor) -> Tensor:
+        terms = basis.terms(hidden)
+        ctx.basis = basis
+        ctx.save_for_backward(coefficients, terms)
+        return _combine(coefficients, terms)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, upstream: Tensor) -> tuple[None, Tensor | None, Tensor]:
+        coefficients, terms = ctx.saved_tensors
+        upstream = upstream.contiguous()
+        # [f, n·h] times [n·h, K + 1]
+        slope = upstream.flatten(1) @ terms.flatten(1).t()
+        hidden = None
+        if ctx.needs_input_grad[1]:
+            parts = _combine(coefficients.t(), upstream)
+            hidden = ctx.basis.adjoint(parts)
+        return None, hidden, slope
+
+
+def _combine(coefficients: Tensor, terms: Tensor) -> Tensor:
+    """Return weighted sums of terms: ``[f, k]`` and ``[k, n, h]`` to ``[f, n, h]``."""
+    return (coefficients @ terms.flatten(1)).view(-1, *terms.shape[1:])
