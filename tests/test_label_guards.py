@@ -24,7 +24,7 @@ from herofilter.data import TableGraph, csbm, select_split
 from herofilter.data.tables.encoder import FeatureEncoder
 from herofilter.files import load_tensors
 from herofilter.nn import find_model
-from herofilter.reproduce import jobs, table_cells, tables, trials
+from herofilter.reproduce import jobs, table_graphs, table_rows, tables, trials
 from herofilter.reproduce.result_file import ResultFile
 from herofilter.reproduce.tables import run_table
 from herofilter.training import fit_model as fit_model_module, predict_logits, prepare, train_splits
@@ -186,30 +186,35 @@ def by_estimator(data: Data, model: str) -> Kept:
     )
 
 
-def by_table(data: Data, out: Path) -> Kept:
+def by_table(data: Data, out: Path, nested: bool) -> Kept:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jobs, "_graph", lambda name: data)
         small = {**trials.PROTOCOL, "epochs": 12, "hidden_channels": 8}
-        for room in (table_cells, tables):
+        for room in (table_rows, tables):
             patch.setattr(room, "PROTOCOL", small)
-        patch.setattr(tables, "SEARCH_SPLITS", ((100, 1),))
+        patch.setattr(table_graphs, "NESTED_UP_TO", 100 if nested else 0)
+        patch.setattr(table_graphs, "SEARCH_SPLITS", ((100, 1),))
         options: dict[str, Any] = {"graphs": ["karate"], "rows": ["gcn"], "splits": [0]}
         summary = run_table("heterophilic", **options, trials=5, out=out)
     cell = summary["graphs"]["karate"]["rows"]["gcn"]
-    config = Config().replace(**small).replace(**cell["settings"])
+    config = Config().replace(**small).replace(**cell["choices"][0]["settings"])
     train_splits(data, "gcn", config, [0], out=out / "again")
     rows = ResultFile(out / "trainings.jsonl").records
-    searched = [row for key, row in rows.items() if key.stage == "search"]
+    searched = [row for key, row in rows.items() if key.stage == ("nested" if nested else "search")]
+    assert len(searched) == 5
     return Kept(
         {
-            "settings": cell["settings"],
-            "search": cell["search"],
-            "val_accuracy": cell["val_accuracy"],
-            "rows": without_times(searched),
+            "choices": cell["choices"],
+            "val": cell["val"],
+            "rows": [without_test(without_times(row)) for row in searched],
         },
         run_folder_predictions(data, "gcn", config, out / "again"),
-        cell["test_accuracy"]["mean"],
+        cell["test"]["mean"],
     )
+
+
+def without_test(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in record.items() if not key.startswith("test_")}
 
 
 ENTRY_POINTS: dict[str, Callable[[Data, Path], Kept]] = {
@@ -219,7 +224,8 @@ ENTRY_POINTS: dict[str, Callable[[Data, Path], Kept]] = {
     "fit_graph": by_fit_graph,
     "estimator": lambda data, out: by_estimator(data, "herofilter"),
     "estimator, auto": lambda data, out: by_estimator(data, "auto"),
-    "table": by_table,
+    "table, nested": lambda data, out: by_table(data, out, nested=True),
+    "table, shared": lambda data, out: by_table(data, out, nested=False),
 }
 
 

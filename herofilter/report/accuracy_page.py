@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from herofilter.report.accuracy_table import DASH, accuracy_cell, unfinished
+from herofilter.report.accuracy_table import DASH, titled_cell, unfinished
 from herofilter.report.console import percent
 
 Entry = dict[str, Any]
@@ -20,6 +20,9 @@ def results_page(result: dict[str, Any]) -> str:
         "graph has no such preset, the paper no such number, or nothing is trained yet.",
         _accuracy(result),
         _unfinished(result),
+        "Below an accuracy is what the model is with the settings of that column and graph, as "
+        "[choose-a-model.md](choose-a-model.md#what-may-be-called-herofilter) defines it: "
+        "“HeroFilter” has a learned filter, patches of at least five nodes and a mixer.",
         "“Paper” is the row “HeroFilter (Ours)” of the paper's Tables 1 and 2, which have no row "
         "for Fast-HeroFilter.",
         _directed(result),
@@ -57,7 +60,7 @@ def _accuracy(result: Entry) -> str:
         [
             graph,
             DASH if row["paper"] is None else percent(row["paper"]),
-            *(accuracy_cell(row["columns"][column]) for column in result["columns"]),
+            *(titled_cell(row["columns"][column], "<br>") for column in result["columns"]),
         ]
         for graph, row in result["graphs"].items()
     ]
@@ -128,7 +131,7 @@ def _settings(result: Entry) -> str:
                 f"{key}={_text(value)}" for key, value in sorted(entry["changed"].items())
             )
             what = f"`{changed}`" if changed else "the default configuration"
-            lines.append(f"- **{graph}**, {title}: {what}")
+            lines.append(f"- **{graph}**, {title} ({entry['title']}): {what}")
     return "\n".join(lines) or "None of the graphs has a preset yet."
 
 
@@ -152,9 +155,13 @@ def _protocol(result: Entry) -> list[str]:
         "Training labels drive the weights, validation labels choose the epoch, and test labels "
         "are read once, at the end.",
         "MLP, GCN and the default column use the default configuration, the same for all graphs. "
-        "Settings of the tuned columns were chosen by validation accuracy alone, per graph; the "
-        "test labels had no part in it. Each preset is in `herofilter/presets/GRAPH.yaml`, with "
-        "the command of the study that found it, its number of trials and its validation accuracy. "
+        "Settings of the tuned columns were chosen per graph, by validation accuracy averaged over "
+        "splits. Validation nodes of one split are test nodes of others, so with ten splits the "
+        "labels of nearly all test nodes took part in the choice, as validation labels of another "
+        "split: tuned columns are flattered by that, the others aren't. `herofilter bench "
+        "heterophilic` lets every split choose for itself on graphs of up to 3000 nodes. Each "
+        "preset is in `herofilter/presets/GRAPH.yaml`, with the command of the study that found "
+        "it, its number of trials and its validation accuracy. "
         "MLP and GCN weren't tuned, so compare them with the default column.",
         "Every training runs on one thread, so the accuracies don't depend on the number of "
         "workers.",

@@ -17,7 +17,8 @@ def accuracy_table(result: dict[str, Any]) -> Table:
         table.add_column(title.replace(", ", ",\n"), justify="right", no_wrap=True)
     for graph, row in result["graphs"].items():
         paper = DASH if row["paper"] is None else percent(row["paper"])
-        table.add_row(graph, paper, *(accuracy_cell(row["columns"][c]) for c in result["columns"]))
+        entries = [row["columns"][column] for column in result["columns"]]
+        table.add_row(graph, paper, *(titled_cell(entry, "\n") for entry in entries))
     return table
 
 
@@ -32,6 +33,19 @@ def accuracy_cell(entry: dict[str, Any] | None) -> str:
         return DASH
     accuracy = entry["test_accuracy"]
     return percent(accuracy) if entry["count"] > 1 else f"{100 * accuracy['mean']:.1f}"
+
+
+def titled_cell(entry: dict[str, Any] | None, between: str) -> str:
+    """Return the accuracy, and after ``between`` what was trained where the column doesn't say.
+
+    Example:
+        >>> entry = {"count": 1, "test_accuracy": {"mean": 0.851, "std": 0.0}}
+        >>> titled_cell({**entry, "model": "herofilter", "title": "summary-mlp"}, ", ")
+        '85.1, summary-mlp'
+    """
+    if entry is None or entry["title"] == entry["model"]:
+        return accuracy_cell(entry)
+    return f"{accuracy_cell(entry)}{between}{entry['title']}"
 
 
 def unfinished(result: dict[str, Any]) -> list[str]:

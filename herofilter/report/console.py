@@ -44,8 +44,9 @@ def demo_table(result: dict[str, Any]) -> Table:
 
 def train_table(summary: dict[str, Any]) -> Table:
     """Return a run's accuracy per split and over all of them."""
-    table = Table(title=f"{summary['model']} on {summary['graph']}")
+    table = Table(title=f"{summary['title']} on {summary['graph']}")
     picked = summary.get("picked", {})
+    titles = {member["name"]: member["title"] for member in summary.get("members", ())}
     for title in ("split", "validation", "test", *["picked"] * bool(picked)):
         table.add_column(title, justify="right")
     rows = zip(
@@ -55,8 +56,9 @@ def train_table(summary: dict[str, Any]) -> Table:
         strict=True,
     )
     for split, val, test in rows:
-        name = [picked[str(split)]] if picked else []
-        table.add_row(str(split), f"{100 * val:.1f}", f"{100 * test:.1f}", *name)
+        name = picked.get(str(split))
+        shown = [f"{name} ({titles[name]})"] if name else []
+        table.add_row(str(split), f"{100 * val:.1f}", f"{100 * test:.1f}", *shown)
     table.add_section()
     table.add_row("mean ± std", percent(summary["val_accuracy"]), percent(summary["test_accuracy"]))
     return table
@@ -77,7 +79,7 @@ def fit_table(metrics: dict[str, Any]) -> Table:
             test["macro_f1"],
             test["calibration_error"],
         )
-        marked = f"{name} (kept)" if name == metrics["kept"] else name
+        marked = f"{entry['title']} (kept)" if name == metrics["kept"] else entry["title"]
         table.add_row(marked, *(f"{100 * value:.1f}" for value in values), str(entry["trials"]))
     return table
 

@@ -1,4 +1,4 @@
-"""The reproduced tables of the paper: as Markdown, as CSV, and in the terminal."""
+"""The tables of all models: as Markdown, as CSV, and in the terminal."""
 
 import csv
 import io
@@ -8,20 +8,26 @@ from typing import Any
 from rich.table import Table
 
 from herofilter.report.console import percent
+from herofilter.report.table_protocol import MOST_CHOICES, chosen_settings, protocol_points
 
 DASH = "–"
 OUT_OF_MEMORY = "OOM"
 # more than this below the paper's number is marked
 TOLERATED = 2.0
 BELOW = "▼"
+PART = "†"
+METRICS = {"accuracy": "accuracy", "auc": "ROC AUC"}
 TITLES = {
     "homophilic": "Homophilic graphs (the paper's Table 1)",
     "heterophilic": "Heterophilic graphs (the paper's Table 2)",
+    "modern": "Graphs of Platonov et al. (2023), which the paper doesn't have",
 }
 
 CSV_COLUMNS = (
     "model",
+    "title",
     "graph",
+    "metric",
     "splits",
     "test_mean",
     "test_std",
@@ -32,7 +38,6 @@ CSV_COLUMNS = (
     "paper_rank",
     "difference",
     "seconds",
-    "config_hash",
     "reason",
 )
 
@@ -46,26 +51,28 @@ def table_page(result: Entry) -> str:
         f"This page is written by `{result['command']}`, together with a JSON and a CSV file of "
         "the same name. Don't edit it by hand: run the command again; it continues where it "
         "stopped.",
-        "Test accuracy in percent, mean ± standard deviation over splits; in brackets the rank on "
-        f"that graph; then the paper's number. {BELOW} marks a mean more than {TOLERATED:g} points "
-        f"below the paper's. A dash: not reached yet, or the reason is listed below.",
+        _legend(result),
         _accuracy(result),
         _mean_ranks(result),
         _reasons(result),
-        "## Where ours and the paper's differ",
-        _differences(result),
+        *(
+            ("## Where ours and the paper's differ", _differences(result))
+            if has_paper(result)
+            else ()
+        ),
         "## Protocol",
-        _protocol(result),
+        protocol_points(result),
         "## Chosen settings",
-        "What validation chose for each model, where it differs from the protocol.",
-        _settings(result),
+        "What validation chose for each model, where it differs from the row's first trial; in "
+        f"brackets by how many splits, the {MOST_CHOICES} most frequent where each chose its own.",
+        chosen_settings(result),
         "## Seconds per training",
         "Mean over splits, one thread each, while other trainings ran on the other cores: for "
         "comparing rows, not for judging a machine.",
         _markdown(
-            ["model", *_graphs(result)],
+            ["model", *result["graphs"]],
             [
-                [row, *(_seconds(cell) for cell in _cells(result, row).values())]
+                [_title(result, row), *map(_seconds, _cells(result, row).values())]
                 for row in result["rows"]
             ],
         ),
@@ -80,12 +87,14 @@ def table_csv(result: Entry) -> str:
     writer.writerow(CSV_COLUMNS)
     for row in result["rows"]:
         for graph, cell in _cells(result, row).items():
-            test, val = cell.get("test_accuracy"), cell.get("val_accuracy")
+            test, val = cell.get("test"), cell.get("val")
             paper = cell["paper"] or (OUT_OF_MEMORY if cell["paper_ran_out"] else "", "")
             writer.writerow(
                 [
                     row,
+                    _title(result, row),
                     graph,
+                    result["graphs"][graph]["metric"],
                     len(cell.get("done", ())),
                     *(_number(test and 100 * test[key]) for key in ("mean", "std")),
                     _number(val and 100 * val["mean"]),
@@ -94,7 +103,6 @@ def table_csv(result: Entry) -> str:
                     _number(cell["paper_rank"]),
                     _number(cell.get("difference")),
                     _number(cell.get("seconds")),
-                    cell.get("config_hash", ""),
                     cell["reason"],
                 ]
             )
@@ -102,29 +110,34 @@ def table_csv(result: Entry) -> str:
 
 
 def console_table(result: Entry) -> Table:
-    """Return the table for the terminal: ours, rank, and the paper's below."""
-    table = Table(title=f"{TITLES[result['table']]}: test accuracy (%), rank; the paper's below")
+    """Return the table for the terminal: ours, rank, and the paper's below if it has any."""
+    below = "; the paper's below" if has_paper(result) else ""
+    table = Table(title=f"{TITLES[result['table']]}: test (%), rank{below}")
     table.add_column("model", no_wrap=True)
     graphs = [graph for graph, entry in result["graphs"].items() if not entry["why"]]
     for graph in graphs:
-        table.add_column(graph, justify="right", no_wrap=True)
+        table.add_column(_named(graph, result), justify="right", no_wrap=True)
     for row in result["rows"]:
         cells = _cells(result, row)
-        table.add_row(row, *(f"{ours(cells[g])}\n[dim]{paper(cells[g])}[/]" for g in graphs))
+        table.add_row(
+            _title(result, row), *(_both(result, cells[g], "\n[dim]", "[/]") for g in graphs)
+        )
     return table
 
 
 def ours(cell: Entry) -> str:
-    """Return our number with its rank, marked when it is far below the paper's.
+    """Return our number with its rank or what it lacks, marked when far below the paper's.
 
     Example:
-        >>> ours({"test_accuracy": {"mean": 0.6, "std": 0.01}, "rank": 3, "difference": -2.5})
+        >>> ours({"test": {"mean": 0.6, "std": 0.01}, "rank": 3, "difference": -2.5, "reason": ""})
         '60.0 ± 1.0 (3) ▼'
     """
-    if "test_accuracy" not in cell:
+    if "test" not in cell:
         return DASH
     rank = "" if cell["rank"] is None else f" ({cell['rank']})"
-    return f"{percent(cell['test_accuracy'])}{rank}{f' {BELOW}' if _is_below(cell) else ''}"
+    below = f" {BELOW}" if _is_below(cell) else ""
+    part = f" {PART}{cell['reason']}" if cell["reason"] else ""
+    return f"{percent(cell['test'])}{rank}{below}{part}"
 
 
 def paper(cell: Entry) -> str:
@@ -135,36 +148,89 @@ def paper(cell: Entry) -> str:
     return f"{mean:.1f} ± {std:.1f}"
 
 
-def _graphs(result: Entry) -> list[str]:
-    return list(result["graphs"])
+def has_paper(result: Entry) -> bool:
+    """Whether the paper has numbers for any of the table's graphs."""
+    rows = [cell for entry in result["graphs"].values() for cell in entry["rows"].values()]
+    return any(cell["paper"] or cell["paper_ran_out"] for cell in rows)
+
+
+def _legend(result: Entry) -> str:
+    papers = (
+        "; then the paper's number. "
+        f"{BELOW} marks a mean more than {TOLERATED:g} points below the paper's"
+    )
+    return (
+        "Test accuracy in percent (ROC AUC where the column says so), mean ± standard deviation "
+        f"over splits; in brackets the rank on that graph{papers if has_paper(result) else ''}. "
+        f"{PART} marks a result on fewer splits or trials than were asked for, which has no rank. "
+        "A dash: not reached yet, or the reason is listed below."
+    )
+
+
+def _title(result: Entry, row: str) -> str:
+    return str(result["titles"][row])
+
+
+def _named(graph: str, result: Entry) -> str:
+    metric = result["graphs"][graph]["metric"]
+    return graph if metric == "accuracy" else f"{graph} ({METRICS[metric]})"
 
 
 def _cells(result: Entry, row: str) -> dict[str, Entry]:
     return {graph: entry["rows"][row] for graph, entry in result["graphs"].items()}
 
 
+def _both(result: Entry, cell: Entry, before: str, after: str = "") -> str:
+    return f"{ours(cell)}{before}{paper(cell)}{after}" if has_paper(result) else ours(cell)
+
+
 def _accuracy(result: Entry) -> str:
     rows = [
         [
-            row,
-            *(f"{ours(cell)}<br>{paper(cell)}" for cell in _cells(result, row).values()),
-            _number(result["mean_rank"][row]) or DASH,
+            _title(result, row),
+            *(_both(result, cell, "<br>") for cell in _cells(result, row).values()),
+            _mean_rank(result["mean_rank"][row]),
         ]
         for row in result["rows"]
     ]
-    return _markdown(["model", *_graphs(result), "mean rank"], rows)
+    graphs = [_named(graph, result) for graph in result["graphs"]]
+    return _markdown(["model", *graphs, "mean rank"], rows)
+
+
+def _mean_rank(entry: Entry | None) -> str:
+    if entry is None:
+        return DASH
+    return f"{entry['mean']:.2f} ({entry['graphs']} graph{'s' if entry['graphs'] > 1 else ''})"
 
 
 def _mean_ranks(result: Entry) -> str:
-    ranked = {row: mean for row, mean in result["mean_rank"].items() if mean is not None}
+    """Return the best mean ranks of rows that were ranked on the same graphs, and on how many."""
+    ranked = {row: entry for row, entry in result["mean_rank"].items() if entry is not None}
     if len(ranked) < 2:
         return ""
-    order = sorted(ranked, key=lambda row: ranked[row])
-    best = ", ".join(f"{row} {ranked[row]:.1f}" for row in order[:5])
-    graphs = result["graphs"].values()
-    count = sum(any(cell["rank"] for cell in entry["rows"].values()) for entry in graphs)
-    over = "one graph only, so read it as that" if count == 1 else f"{count} graphs"
-    return f"By mean rank: {best} … (over {over}; {len(ranked)} of {len(result['rows'])} rows)"
+    most = max(entry["graphs"] for entry in ranked.values())
+    full = sorted(
+        (row for row, entry in ranked.items() if entry["graphs"] == most),
+        key=lambda row: ranked[row]["mean"],
+    )
+    best = ", ".join(f"{_title(result, row)} {ranked[row]['mean']:.1f}" for row in full[:5])
+    over = "one graph only, so read it as that" if most == 1 else f"{most} graphs"
+    among = ", ".join(
+        f"{graph} {entry['num_ranked']}"
+        for graph, entry in result["graphs"].items()
+        if entry["num_ranked"]
+    )
+    said = [
+        f"By mean rank, of the {len(full)} rows that have a rank on {over}: {best} …",
+        f"A rank is among the complete rows of a graph ({among}).",
+    ]
+    fewer = len(ranked) - len(full)
+    if fewer:
+        said.append(
+            f"The mean of the other {fewer} ranked rows is over the fewer graphs that the table "
+            "says, so it can't be compared with these."
+        )
+    return " ".join(said)
 
 
 def _reasons(result: Entry) -> str:
@@ -175,12 +241,12 @@ def _reasons(result: Entry) -> str:
             continue
         by_reason: dict[str, list[str]] = {}
         for row, cell in entry["rows"].items():
-            if cell["reason"]:
+            if "test" not in cell:
                 by_reason.setdefault(cell["reason"], []).append(row)
         lines += [
             f"- **{graph}**, {', '.join(rows)}: {reason}." for reason, rows in by_reason.items()
         ]
-    return "\n".join(["Cells without a complete result:", "", *lines]) if lines else ""
+    return "\n".join(["Cells without a result:", "", *lines]) if lines else ""
 
 
 def _is_below(cell: Entry) -> bool:
@@ -207,7 +273,7 @@ def _differences(result: Entry) -> str:
         if some:
             lines += ["", f"{title}:", ""]
             lines += [
-                f"- {row} on {graph}: {100 * cell['test_accuracy']['mean']:.1f} against "
+                f"- {_title(result, row)} on {graph}: {100 * cell['test']['mean']:.1f} against "
                 f"{cell['paper'][0]:.1f} ({cell['difference']:+.1f})"
                 for graph, row, cell in some
             ]
@@ -216,42 +282,6 @@ def _differences(result: Entry) -> str:
 
 def _gain(entry: tuple[str, str, Entry]) -> float:
     return -float(entry[2]["difference"])
-
-
-def _protocol(result: Entry) -> str:
-    protocol = " ".join(f"{key}={value}" for key, value in result["protocol"].items())
-    search = ", ".join(
-        f"{graph} {len(entry['search_splits'])}"
-        for graph, entry in result["graphs"].items()
-        if entry["search_splits"]
-    )
-    points = [
-        f"Settings of every model where it isn't searched: `{protocol}` (Adam; `num_layers` counts "
-        "HeroFilter's stem and its mixer blocks). Baselines see graphs without directions, as the "
-        "paper's do; `herofilter-directed` keeps them and is therefore not ranked.",
-        f"Search: {result['trials']} trials per model and graph, each trained on the first "
-        f"splits ({search or 'none'}) and judged by mean validation accuracy; the hyperparameters "
-        "of the first four are the same for all models, the others are suggested by Optuna's TPE "
-        "sampler from one space (rate, decay, dropouts, scaling) and the options of the model. "
-        "HeroFilter has no more trials than any other.",
-        "The chosen settings are trained on all splits; only there are test labels read. Seed 0.",
-        "Every finished training is a line of `trainings.jsonl` with settings, their hash, seed, "
-        "versions and numbers.",
-    ]
-    return "\n".join(f"- {point}" for point in points)
-
-
-def _settings(result: Entry) -> str:
-    lines = []
-    for row in result["rows"]:
-        parts = []
-        for graph, cell in _cells(result, row).items():
-            if "settings" in cell:
-                text = " ".join(f"{key}={value}" for key, value in sorted(cell["settings"].items()))
-                parts.append(f"{graph} `{text or 'the protocol'}`")
-        if parts:
-            lines.append(f"- **{row}**: {'; '.join(parts)}")
-    return "\n".join(lines) or "None yet."
 
 
 def _seconds(cell: Entry) -> str:

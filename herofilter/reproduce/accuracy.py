@@ -14,8 +14,11 @@ from typing import Any
 
 from herofilter.callbacks import Callback
 from herofilter.config import Config
+from herofilter.data import load_dataset
 from herofilter.data.datasets.registry import REGISTRY
 from herofilter.errors import check_choice
+from herofilter.nn.build import resolve
+from herofilter.nn.naming import model_title
 from herofilter.reproduce.checks import check_names, check_splits, check_workers
 from herofilter.reproduce.jobs import JobFile, TrainingJob, complete
 from herofilter.reproduce.paper_tables import paper_cell
@@ -54,10 +57,10 @@ class Column:
 COLUMNS = {
     "mlp": Column("MLP", model="mlp"),
     "gcn": Column("GCN", model="gcn"),
-    "default": Column("HeroFilter, default", model="herofilter"),
-    "tuned-undirected": Column("HeroFilter, undirected, tuned", "tuned-undirected"),
-    "tuned-fast": Column("Fast-HeroFilter, undirected, tuned", "tuned-fast"),
-    "tuned-directed": Column("HeroFilter, directed, tuned", "tuned-directed"),
+    "default": Column("default", model="herofilter"),
+    "tuned-undirected": Column("undirected, tuned", "tuned-undirected"),
+    "tuned-fast": Column("fixed patches, undirected, tuned", "tuned-fast"),
+    "tuned-directed": Column("directed, tuned", "tuned-directed"),
 }
 
 
@@ -160,6 +163,7 @@ def summarise(
 ) -> dict[str, Any] | None:
     """Return what one column reached on one graph, from one file per seed; None for nothing.
 
+    ``title`` is what the model is with the settings that the column has there;
     ``test_accuracy`` and ``val_accuracy`` have ``mean``, ``std`` and ``values`` over all seeds and
     splits, seed by seed; ``interval`` is that of :func:`mean_interval`; ``seconds`` is the mean
     per split, patches and training together.
@@ -173,11 +177,13 @@ def summarise(
         statistics.fmean(run["test_accuracy"] for run in column)
         for column in zip(*runs, strict=True)
     ]
-    config = files[0].config
+    header, config = files[0].header, files[0].config
     settings = config.to_dict()
     del settings["train"]["seed"]
+    resolved = resolve(load_dataset(header["graph"], split=None), config)
     return {
-        "model": files[0].header["model"],
+        "model": header["model"],
+        "title": model_title(header["model"], resolved),
         "preset": preset,
         "changed": changed_settings(config),
         "done": done,

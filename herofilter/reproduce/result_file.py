@@ -34,7 +34,8 @@ class Key:
         config: the hash of the settings.
         seed: of weights, dropout and batches.
         split: the number of the split.
-        stage: ``search`` (test labels unread) or ``final``.
+        stage: ``search`` (test labels unread), ``final``, or ``nested`` (a trial whose test scores
+            are read only if its validation scores are the best of its split).
     """
 
     graph: str

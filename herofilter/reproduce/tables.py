@@ -1,11 +1,10 @@
-"""The paper's Tables 1 and 2 reproduced: every model on every graph, under one protocol.
+"""The paper's Tables 1 and 2 reproduced, and one of newer graphs: all models, one protocol.
 
-Every model has the same settings where they aren't its own, the same number of trials on the same
-splits, and is judged by validation accuracy alone until its settings are chosen. Then it is trained
-with them on all splits, and only there are test labels read.
+Every model has the same settings where they aren't its own and the same number of trials. On graphs
+of up to 3000 nodes every split chooses among them by its own validation nodes; on larger ones the
+validation nodes of a few splits choose for all. Test scores choose nothing.
 """
 
-import math
 import shlex
 import statistics
 from collections import Counter
@@ -15,39 +14,24 @@ from pathlib import Path
 from typing import Any
 
 from herofilter.callbacks import Callback, notify
-from herofilter.data import is_directed, load_dataset, on_disk
+from herofilter.data import on_disk
 from herofilter.data.datasets.registry import REGISTRY
 from herofilter.errors import check_choice
 from herofilter.parallel.processes import run_jobs
 from herofilter.reproduce.accuracy import mean_interval
 from herofilter.reproduce.checks import check_names, check_splits, check_workers
 from herofilter.reproduce.jobs import Outcome, TrainingJob, run_job
-from herofilter.reproduce.paper_tables import TABLES, paper_cell, paper_ran_out
+from herofilter.reproduce.paper_tables import paper_cell, paper_ran_out
 from herofilter.reproduce.ranks import add_ranks
-from herofilter.reproduce.result_file import Key, ResultFile, config_hash
-from herofilter.reproduce.table_cells import ROWS, TableCell
+from herofilter.reproduce.result_file import Key, ResultFile
+from herofilter.reproduce.table_cells import Search, TableCell
+from herofilter.reproduce.table_graphs import TABLES, GraphPlan, by_size, plan_graph, splits_of
+from herofilter.reproduce.table_rows import ROWS
 from herofilter.reproduce.trials import PROTOCOL, Settings, check_trials
 from herofilter.training.protocol import spread
 
 TRIALS = 6
-# nodes up to which a search has so many splits: on tiny validation sets two say little
-SEARCH_SPLITS = ((1000, 5), (5000, 2), (math.inf, 1))
 OUT = Path("runs/tables")
-# from the small graphs up, so that a run that is cut short leaves complete columns
-BY_SIZE = (
-    "texas",
-    "cornell",
-    "wisconsin",
-    "cora",
-    "citeseer",
-    "chameleon",
-    "actor",
-    "squirrel",
-    "pubmed",
-    "ogbn-arxiv",
-    "arxiv-year",
-    "snap-patents",
-)
 
 
 def run_table(
@@ -68,53 +52,51 @@ def run_table(
     the number of workers.
 
     Args:
-        table: ``homophilic`` (the paper's Table 1) or ``heterophilic`` (Table 2).
+        table: ``homophilic`` (the paper's Table 1), ``heterophilic`` (Table 2) or ``modern``
+            (graphs that the paper doesn't have).
         graphs: some of the table's graphs, or other datasets; all of the table's by default.
         rows: keys of ``ROWS``; all by default.
         splits: numbers of splits; all that a graph has by default.
-        trials: settings that are tried for each model on each graph.
+        trials: settings that are tried for each model on each graph; where every split chooses
+            its own, on each split.
         out: the folder.
         workers: processes.
         callback: takes an event of stage ``job`` after every training, named after it.
         finished: train nothing, and sum up what is finished.
 
     Returns:
-        ``command``, ``table``, ``trials``, ``protocol``, ``rows``, and per graph its ``variant``,
-        ``splits``, ``search_splits``, why it can't run (``why``), and per row what
+        ``command``, ``table``, ``trials``, ``protocol``, ``rows``, ``titles`` (what each row is),
+        and per graph its ``variant``, ``metric``, ``splits``, ``nested`` (whether every split
+        chose its own settings), ``search_splits``, why it can't run (``why``), and per row what
         :func:`summarise` gives.
     """
     names, chosen_rows, command = _check(table, graphs, rows, splits, trials, workers)
     if Path(out) != OUT:
         command += f" --out {shlex.quote(str(out))}"
     file = ResultFile(Path(out) / "trainings.jsonl")
-    why = {graph: _absent(graph) for graph in names}
-    search = {graph: [] if why[graph] else search_splits(graph) for graph in names}
+    plans = {graph: plan_graph(graph, splits) for graph in by_size(names) if on_disk(graph)}
     cells = {
-        (graph, row): TableCell(
-            ROWS[row], graph, trials, search[graph], _splits_of(graph, splits), file
-        )
-        for graph in sorted(names, key=_position)
+        (graph, row): TableCell(ROWS[row], plan, trials, file)
+        for graph, plan in plans.items()
         for row in chosen_rows
-        if not why[graph] and not _senseless(graph, row)
+        if plan.directed or not ROWS[row].needs_directions()
     }
     if not finished:
-        complete(list(cells.values()), workers, callback)
+        complete([search for cell in cells.values() for search in cell.searches], workers, callback)
     summary: dict[str, Any] = {
         "command": command,
         "table": table,
         "trials": trials,
         "protocol": PROTOCOL,
         "rows": list(chosen_rows),
+        "titles": {row: ROWS[row].title for row in chosen_rows},
         "graphs": {
             graph: {
-                "variant": REGISTRY[graph].variant,
-                "splits": _splits_of(graph, splits),
-                "search_splits": search[graph],
-                "why": why[graph],
+                **_described(graph, plans.get(graph), splits),
                 "rows": {
                     row: summarise(cells[graph, row])
                     if (graph, row) in cells
-                    else {**_paper(row, graph), "reason": why[graph] or _senseless(graph, row)}
+                    else {**_paper(row, graph), "reason": _why_not(graph, graph in plans)}
                     for row in chosen_rows
                 },
             }
@@ -125,43 +107,31 @@ def run_table(
     return summary
 
 
-def search_splits(graph: str) -> list[int]:
-    """Return the splits on which settings are tried: the fewer, the larger the graph.
-
-    Example:
-        >>> search_splits("karate")
-        [0, 1, 2, 3, 4]
-    """
-    n = int(load_dataset(graph, split=None).num_nodes or 0)
-    count = next(count for limit, count in SEARCH_SPLITS if n <= limit)
-    return list(range(min(count, REGISTRY[graph].num_splits)))
-
-
-def complete(cells: Sequence[TableCell], workers: int, callback: Callback | None = None) -> None:
-    """Do all trainings of the cells that aren't in their file yet, trial after trial."""
-    cell_of: dict[TrainingJob, tuple[TableCell, Key, Settings]] = {}
+def complete(searches: Sequence[Search], workers: int, callback: Callback | None = None) -> None:
+    """Do all trainings of the searches that aren't in their file yet, trial after trial."""
+    search_of: dict[TrainingJob, tuple[Search, Key, Settings]] = {}
     open_jobs: Counter[int] = Counter()
-    counts = [cell.count() for cell in cells]
+    counts = [search.count() for search in searches]
     done, total = (sum(part) for part in zip(*counts, strict=True)) if counts else (0, 0)
 
-    def due(cell: TableCell) -> list[TrainingJob]:
+    def due(search: Search) -> list[TrainingJob]:
         jobs = []
-        for job, key, settings in cell.due():
-            cell_of[job] = (cell, key, settings)
+        for job, key, settings in search.due():
+            search_of[job] = (search, key, settings)
             jobs.append(job)
-        open_jobs[id(cell)] = len(jobs)
+        open_jobs[id(search)] = len(jobs)
         return jobs
 
     def follow(outcome: Outcome) -> list[TrainingJob]:
-        cell, key, settings = cell_of.pop(outcome.job)
-        cell.file.keep(key, settings, outcome_row(outcome))
-        open_jobs[id(cell)] -= 1
+        search, key, settings = search_of.pop(outcome.job)
+        search.file.keep(key, settings, outcome_row(outcome))
+        open_jobs[id(search)] -= 1
         # what didn't fit won't fit at the next trial either
-        if open_jobs[id(cell)] or outcome.lacks_memory:
+        if open_jobs[id(search)] or outcome.lacks_memory:
             return []
-        return due(cell)
+        return due(search)
 
-    first = [job for cell in cells for job in due(cell)]
+    first = [job for search in searches for job in due(search)]
     notify(callback, "job", done, total, "starting")
     with closing(run_jobs(run_job, first, workers, follow)) as outcomes:
         for outcome in outcomes:
@@ -177,71 +147,71 @@ def outcome_row(outcome: Outcome) -> dict[str, Any]:
 
 
 def summarise(cell: TableCell) -> dict[str, Any]:
-    """Return a cell's result, or the ``reason`` why it has none.
+    """Return a cell's result, or the ``reason`` why it has none or only a part.
 
-    ``test_accuracy`` and ``val_accuracy`` have ``mean``, ``std`` and ``values``; ``interval`` is
-    the 95 % t-interval of the mean; ``search`` has the trials, each with settings and validation
-    accuracy; ``difference`` is ours minus the paper's, in points.
+    ``test`` and ``val`` have ``mean``, ``std`` and ``values`` of the graph's metric; ``interval``
+    is the 95 % t-interval of the mean; ``choices`` has per search its splits, what it chose and
+    what that had on validation; ``difference`` is ours minus the paper's, in points.
     """
-    paper = _paper(cell.row.name, cell.graph)
-    choice, finals = cell.chosen(), cell.finals()
-    done = {split: row for split, row in finals.items() if "test_accuracy" in row}
-    if choice is None or not done:
+    paper = _paper(cell.row.name, cell.graph.name)
+    trials, metric = cell.usable_trials(), cell.graph.metric
+    done = cell.result(trials)
+    if not done:
         return {**paper, "reason": cell.failure() or "not reached yet"}
-    settings, validation = choice
-    accuracy = spread([row["test_accuracy"] for row in done.values()])
+    test = spread([record[f"test_{metric}"] for record in done.values()])
     mean = paper["paper"] and paper["paper"][0]
+    parts = (
+        (len(done), len(cell.graph.splits), "splits"),
+        (trials, cell.trials, "trials"),
+    )
     return {
         **paper,
-        "reason": ""
-        if len(done) == len(cell.splits)
-        else f"{len(done)} of {len(cell.splits)} splits",
-        "test_accuracy": accuracy,
-        "interval": mean_interval(accuracy["values"]),
-        "val_accuracy": spread([row["val_accuracy"] for row in done.values()]),
-        "difference": None if mean is None else 100 * accuracy["mean"] - mean,
-        "seconds": statistics.fmean(row["seconds"] for row in done.values()),
+        "reason": ", ".join(
+            f"{part} of {all_} {what}" for part, all_, what in parts if part < all_
+        ),
+        "test": test,
+        "interval": mean_interval(test["values"]),
+        "val": spread([record[f"val_{metric}"] for record in done.values()]),
+        "difference": None if mean is None else 100 * test["mean"] - mean,
+        "seconds": statistics.fmean(record["seconds"] for record in done.values()),
         "done": list(done),
-        "config_hash": config_hash(cell.row.model, settings),
-        "settings": _changed(settings, {**PROTOCOL, **cell.row.base}),
-        "search": {
-            "val_accuracy": validation,
-            "trials": [
-                {"settings": _changed(tried, {**PROTOCOL, **cell.row.base}), "val_accuracy": score}
-                for tried, score in cell.searched()
-            ],
-        },
+        "choices": [_choice(search, trials) for search in cell.searches if search.result(trials)],
     }
 
 
-def _changed(settings: Settings, base: Settings) -> Settings:
-    return {key: value for key, value in settings.items() if base.get(key) != value}
+def _choice(search: Search, trials: int) -> dict[str, Any]:
+    choice = search.chosen(trials)
+    if choice is None:
+        return {}
+    settings, score = choice
+    base = search.row.plan(search.graph).base
+    return {
+        "splits": list(search.splits),
+        "val": score,
+        "settings": {key: value for key, value in settings.items() if base.get(key) != value},
+        "config_hash": search.key(settings, search.splits[0], search.stages[1]).config,
+    }
+
+
+def _described(graph: str, plan: GraphPlan | None, splits: Sequence[int] | None) -> dict[str, Any]:
+    return {
+        "variant": REGISTRY[graph].variant,
+        "metric": REGISTRY[graph].metric,
+        "splits": list(splits_of(graph, splits)),
+        "nested": None if plan is None else plan.nested,
+        "search_splits": [] if plan is None else list(plan.search_splits),
+        "why": _why_not(graph, False) if plan is None else "",
+    }
+
+
+def _why_not(graph: str, there: bool) -> str:
+    if there:
+        return "the graph has no directions"
+    return f"no data here; `herofilter info {graph}` fetches it"
 
 
 def _paper(row: str, graph: str) -> dict[str, Any]:
     return {"paper": paper_cell(row, graph), "paper_ran_out": paper_ran_out(row, graph)}
-
-
-def _absent(graph: str) -> str:
-    if on_disk(graph):
-        return ""
-    return f"no data here; `herofilter info {graph}` fetches it"
-
-
-def _senseless(graph: str, row: str) -> str:
-    keeps = ROWS[row].base.get("directed") == "keep"
-    if keeps and not is_directed(load_dataset(graph, split=None)):
-        return "the graph has no directions"
-    return ""
-
-
-def _splits_of(graph: str, splits: Sequence[int] | None) -> list[int]:
-    count = REGISTRY[graph].num_splits
-    return [split for split in range(count) if splits is None or split in splits]
-
-
-def _position(graph: str) -> int:
-    return BY_SIZE.index(graph) if graph in BY_SIZE else -1
 
 
 def _check(

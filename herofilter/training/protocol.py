@@ -19,6 +19,8 @@ from herofilter.config import Config
 from herofilter.data import select_split
 from herofilter.errors import ConfigError
 from herofilter.nn import NodeClassifier, find_model
+from herofilter.nn.build import resolve
+from herofilter.nn.naming import model_title
 from herofilter.parallel.processes import run_jobs
 from herofilter.training.artifacts.checkpoint import EVERY, Checkpoint
 from herofilter.training.artifacts.run_folder import RunFolder
@@ -59,8 +61,9 @@ def train_splits(
         checkpoint_every: seconds between two checkpoints of a split at least.
 
     Returns:
-        ``graph``, ``model``, ``config``, ``test_accuracy`` and ``val_accuracy`` (each with
-        ``mean``, ``std``, ``values``), ``splits``, ``seconds``, ``interrupted``.
+        ``graph``, ``model``, ``title`` (what the model is with these settings), ``config``,
+        ``test_accuracy`` and ``val_accuracy`` (each with ``mean``, ``std``, ``values``),
+        ``splits``, ``seconds``, ``interrupted``.
     """
     config = config or Config()
     if workers < 1:
@@ -106,6 +109,7 @@ def train_splits(
     chosen = [finished[str(split)] for split in splits if str(split) in finished]
     summary = {
         **header,
+        "title": model_title(model, resolve(prepared, config)),
         "test_accuracy": spread([entry["test_accuracy"] for entry in chosen]),
         "val_accuracy": spread([entry["val_accuracy"] for entry in chosen]),
         "splits": [split for split in splits if str(split) in finished],

@@ -1,4 +1,4 @@
-"""The commands bench homophilic and bench heterophilic, as a user types them."""
+"""The commands bench homophilic, heterophilic and modern, as a user types them."""
 
 import json
 import sys
@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from herofilter.cli import main
-from herofilter.reproduce import table_cells as cells, trials
+from herofilter.reproduce import table_rows, trials
 
 
 @pytest.fixture(autouse=True)
 def _small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     quick = {**trials.PROTOCOL, "epochs": 3, "hidden_channels": 8}
-    monkeypatch.setattr(cells, "PROTOCOL", quick)
+    monkeypatch.setattr(table_rows, "PROTOCOL", quick)
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *args: str) -> int:
@@ -24,7 +24,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *args: str) -> int:
     return int(caught.value.code or 0)
 
 
-@pytest.mark.parametrize("table", ["homophilic", "heterophilic"])
+@pytest.mark.parametrize("table", ["homophilic", "heterophilic", "modern"])
 def test_files_and_table(
     table: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -35,10 +35,10 @@ def test_files_and_table(
     assert "karate" in text
     assert f"written to runs/tables/{table}.md, .csv and .json" in text
     folder = Path("runs/tables")
-    assert len((folder / "trainings.jsonl").read_text().splitlines()) == 2 * (5 + 1)
+    assert len((folder / "trainings.jsonl").read_text().splitlines()) == 2
     page = (folder / f"{table}.md").read_text()
     assert f"`herofilter bench {table} --graphs karate --models mlp,gcn --splits 0" in page
-    assert (folder / f"{table}.csv").read_text().startswith("model,graph,splits,test_mean")
+    assert (folder / f"{table}.csv").read_text().startswith("model,title,graph,metric,splits")
     assert run(monkeypatch, *args, "--finished", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found == json.loads((folder / f"{table}.json").read_text())
@@ -72,6 +72,6 @@ def test_mistakes_are_one_sentence(
 def test_help_shows_an_example(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for table in ("homophilic", "heterophilic"):
+    for table in ("homophilic", "heterophilic", "modern"):
         assert run(monkeypatch, "bench", table, "--help") == 0
         assert f"Example: herofilter bench {table}" in capsys.readouterr().out

@@ -70,6 +70,8 @@ def test_three_commands_from_tables_to_reasons(cli: Cli, fitted: Outcome) -> Non
 def test_metrics_hold_three_models_and_every_measure(fitted: Outcome) -> None:
     metrics = json.loads(Path("model/metrics.json").read_text())
     assert list(metrics["models"]) == ["mlp", "gcn", "herofilter"]
+    assert [metrics["models"][name]["title"] for name in ("mlp", "gcn")] == ["mlp", "gcn"]
+    assert metrics["models"]["herofilter"]["title"] in fitted.out
     best = max(metrics["models"].values(), key=lambda entry: entry["validation"]["accuracy"])
     kept = metrics["models"][metrics["kept"]]
     assert kept["validation"]["accuracy"] == best["validation"]["accuracy"]

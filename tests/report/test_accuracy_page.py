@@ -15,6 +15,7 @@ ROOT = Path(__file__).parent.parent.parent
 def entry(mean: float, preset: str = "default", **changes: Any) -> dict[str, Any]:
     return {
         "model": "herofilter",
+        "title": "HeroFilter",
         "preset": preset,
         "changed": {},
         "done": list(range(10)),
@@ -35,8 +36,8 @@ def made_up() -> dict[str, Any]:
         "splits": list(range(10)),
         "columns": {
             "mlp": "MLP",
-            "tuned": "HeroFilter, tuned",
-            "tuned-directed": "HeroFilter, directed, tuned",
+            "tuned": "tuned",
+            "tuned-directed": "directed, tuned",
         },
         "workers": [2],
         "cores": [4],
@@ -54,8 +55,8 @@ def made_up() -> dict[str, Any]:
                 "seeds": [0, 1, 2],
                 "paper": {"mean": 0.85, "std": 0.035},
                 "columns": {
-                    "mlp": entry(0.8),
-                    "tuned": entry(0.861, "tuned", changed=changed),
+                    "mlp": entry(0.8, model="mlp", title="mlp"),
+                    "tuned": entry(0.861, "tuned", changed=changed, title="summary-mlp"),
                     "tuned-directed": None,
                 },
             },
@@ -64,7 +65,7 @@ def made_up() -> dict[str, Any]:
                 "seeds": [0],
                 "paper": None,
                 "columns": {
-                    "mlp": entry(0.33, count=1, interval=None),
+                    "mlp": entry(0.33, model="mlp", title="mlp", count=1, interval=None),
                     "tuned": None,
                     "tuned-directed": entry(0.7, "tuned-directed"),
                 },
@@ -84,10 +85,10 @@ def tables(page: str) -> list[list[list[str]]]:
 def test_tables() -> None:
     accuracy, intervals, seconds, validation = tables(results_page(made_up()))
     assert accuracy == [
-        ["graph", "paper", "MLP", "HeroFilter, tuned", "HeroFilter, directed, tuned"],
+        ["graph", "paper", "MLP", "tuned", "directed, tuned"],
         ["---", "---:", "---:", "---:", "---:"],
-        ["texas", "85.0 ± 3.5", "80.0 ± 1.2", "86.1 ± 1.2", "–"],
-        ["squirrel", "–", "33.0", "–", "70.0 ± 1.2"],
+        ["texas", "85.0 ± 3.5", "80.0 ± 1.2", "86.1 ± 1.2<br>summary-mlp", "–"],
+        ["squirrel", "–", "33.0", "–", "70.0 ± 1.2<br>HeroFilter"],
     ]
     assert intervals[2:] == [
         ["texas", "79.0 to 81.0", "85.1 to 87.1", "–"],
@@ -102,8 +103,8 @@ def test_text() -> None:
     assert page.startswith("# Results\n\nThis page is written by `herofilter bench herofilter`")
     assert "Don't edit it by hand" in page
     assert (
-        "- **texas**, HeroFilter, tuned: `filter_starts=low,hop2 lr=0.005 summary=false`\n"
-        "- **squirrel**, HeroFilter, directed, tuned: the default configuration\n"
+        "- **texas**, tuned (summary-mlp): `filter_starts=low,hop2 lr=0.005 summary=false`\n"
+        "- **squirrel**, directed, tuned (HeroFilter): the default configuration\n"
     ) in page
     assert "while 2 trainings ran at the same time, each on one thread, on 4 cores" in page
     assert "Splits: geom-gcn 48/32/20; 10 of each graph" in page
@@ -111,6 +112,7 @@ def test_text() -> None:
     assert "squirrel hold duplicate nodes" not in page
     assert "squirrel holds duplicate nodes" in page
     assert "never replace those of the others" in page
+    assert "the labels of nearly all test nodes took part in the choice" in page
     assert "Python 3.11.7, torch 2.4" in page
     assert page.endswith("\n")
     assert "\n\n\n" not in page
@@ -135,7 +137,9 @@ def test_the_page_is_the_same_after_a_file() -> None:
 def test_table_in_the_terminal() -> None:
     assert cells(text_of(accuracy_table(made_up()))) == [
         ["texas", "85.0 ± 3.5", "80.0 ± 1.2", "86.1 ± 1.2", "–"],
+        ["", "", "", "summary-mlp", ""],
         ["squirrel", "–", "33.0", "–", "70.0 ± 1.2"],
+        ["", "", "", "", "HeroFilter"],
     ]
 
 

@@ -49,19 +49,25 @@ def test_demo_table() -> None:
 
 def test_train_table() -> None:
     summary = {
-        "model": "mlp",
+        "model": "herofilter",
+        "title": "patch-mlp",
         "graph": "texas",
         "splits": [3, 5],
         "val_accuracy": {"mean": 0.6, "std": 0.1, "values": [0.501, 0.702]},
         "test_accuracy": {"mean": 0.5, "std": 0.2, "values": [0.403, 0.604]},
     }
     text = text_of(train_table(summary))
-    assert "mlp on texas" in text
+    assert "patch-mlp on texas" in text
     assert cells(text) == [
         ["3", "50.1", "40.3"],
         ["5", "70.2", "60.4"],
         ["mean ± std", "60.0 ± 10.0", "50.0 ± 20.0"],
     ]
+    members = [{"name": "summaries", "title": "summary-mlp"}, {"name": "smooth", "title": "gcn"}]
+    summary |= {"picked": {"3": "smooth", "5": "summaries"}, "members": members}
+    shown = text_of(train_table(summary))
+    assert "smooth (gcn)" in shown
+    assert "summaries (summary-mlp)" in shown
 
 
 def test_dataset_table() -> None:

@@ -11,18 +11,22 @@ from herofilter.report.table_page import console_table, ours, paper, table_csv, 
 from herofilter.reproduce.ranks import add_ranks
 
 
-def cell(mean: float, paper_mean: float | None, **more: Any) -> dict[str, Any]:
+def cell(
+    mean: float, paper_mean: float | None, settings: Any = None, **more: Any
+) -> dict[str, Any]:
     return {
         "paper": None if paper_mean is None else (paper_mean, 1.0),
         "paper_ran_out": False,
         "reason": "",
-        "test_accuracy": {"mean": mean, "std": 0.02, "values": [mean]},
-        "val_accuracy": {"mean": mean + 0.01},
+        "test": {"mean": mean, "std": 0.02, "values": [mean]},
+        "val": {"mean": mean + 0.01},
         "difference": None if paper_mean is None else 100 * mean - paper_mean,
         "seconds": 1.234,
         "done": [0, 1],
-        "config_hash": "abc",
-        "settings": {"lr": 0.02},
+        "choices": [
+            {"splits": [0], "settings": {"lr": 0.02}},
+            {"splits": [1], "settings": settings or {}},
+        ],
         **more,
     }
 
@@ -34,7 +38,7 @@ def absent(reason: str, ran_out: bool = False) -> dict[str, Any]:
 @pytest.fixture
 def result() -> dict[str, Any]:
     rows = ["mlp", "gcn", "herofilter", "herofilter-directed"]
-    texas = [cell(0.7, 74.4), cell(0.65, 58.7, settings={}), cell(0.86, 85.0), cell(0.9, None)]
+    texas = [cell(0.7, 74.4), cell(0.65, 58.7, {"lr": 0.02}), cell(0.86, 85.0), cell(0.9, None)]
     patents = [absent("no data here", ran_out=name == "gcn") for name in rows]
     part = [
         cell(0.5, 50.0, reason="2 of 10 splits"),
@@ -46,19 +50,26 @@ def result() -> dict[str, Any]:
         "trials": 6,
         "protocol": {"lr": 0.01},
         "rows": rows,
+        "titles": {**{row: row for row in rows}, "herofilter": "HeroFilter"},
         "graphs": {
             "texas": {
                 "why": "",
+                "metric": "accuracy",
+                "nested": True,
                 "search_splits": [0, 1],
                 "rows": dict(zip(rows, texas, strict=True)),
             },
             "snap-patents": {
                 "why": "no data here",
+                "metric": "accuracy",
+                "nested": None,
                 "search_splits": [],
                 "rows": dict(zip(rows, patents, strict=True)),
             },
             "actor": {
                 "why": "",
+                "metric": "auc",
+                "nested": False,
                 "search_splits": [0, 1],
                 "rows": dict(zip(rows, part, strict=True)),
             },
@@ -74,14 +85,34 @@ def test_page_shows_ours_the_rank_and_the_papers(result: dict[str, Any]) -> None
     assert "| gcn | 65.0 ± 2.0 (3)<br>58.7 ± 1.0 | –<br>OOM |" in page
     assert "| herofilter-directed | 90.0 ± 2.0<br>– |" in page
     assert "written by `herofilter bench heterophilic`" in page
-    assert "By mean rank: herofilter 1.0, mlp 2.0, gcn 3.0 …" in page
-    assert "(over one graph only, so read it as that; 3 of 4 rows)" in page
+    assert "| HeroFilter | 86.0 ± 2.0 (1)<br>85.0 ± 1.0 |" in page
+    assert "| model | texas | snap-patents | actor (ROC AUC) | mean rank |" in page
+    assert "| 2.00 (1 graph) |" in page
+    assert (
+        "By mean rank, of the 3 rows that have a rank on one graph only, so read it as that: "
+        "HeroFilter 1.0, mlp 2.0, gcn 3.0 … A rank is among the complete rows of a graph (texas 3)."
+    ) in page
+
+
+def test_page_says_over_how_many_graphs_a_mean_rank_is(result: dict[str, Any]) -> None:
+    for row in ("mlp", "gcn"):
+        result["graphs"]["actor"]["rows"][row] = cell(0.3, None)
+    add_ranks(result)
+    page = table_page(result)
+    assert (
+        "By mean rank, of the 2 rows that have a rank on 2 graphs: mlp 1.5, gcn 2.0 … A rank is "
+        "among the complete rows of a graph (texas 3, actor 2). The mean of the other 1 ranked "
+        "rows is over the fewer graphs that the table says, so it can't be compared with these."
+    ) in page
+    assert "| 1.00 (1 graph) |" in page
+    assert "| 1.50 (2 graphs) |" in page
 
 
 def test_page_says_why_cells_are_empty(result: dict[str, Any]) -> None:
     page = table_page(result)
     assert "- **snap-patents**, all models: no data here." in page
-    assert "- **actor**, mlp: 2 of 10 splits." in page
+    assert "| 50.0 ± 2.0 †2 of 10 splits<br>50.0 ± 1.0 |" in page
+    assert "- **actor**, mlp" not in page
     assert "- **actor**, gcn, herofilter, herofilter-directed: not reached yet." in page
 
 
@@ -93,14 +124,34 @@ def test_page_lists_what_is_far_from_the_paper(result: dict[str, Any]) -> None:
     ) in page
     assert "- mlp on texas: 70.0 against 74.4 (-4.4)" in page
     assert "- gcn on texas: 65.0 against 58.7 (+6.3)" in page
-    assert "- **gcn**: texas `the protocol`" in page
-    assert "`lr=0.02`" in page
-    assert "each trained on the first splits (texas 2, actor 2)" in page
+
+
+def test_page_says_who_chose_the_settings(result: dict[str, Any]) -> None:
+    page = table_page(result)
+    assert (
+        "- texas: every split chooses its own settings, by its own validation nodes only." in page
+    )
+    assert "- actor (splits 0, 1): a trial is judged by the mean over the validation nodes" in page
+    assert "so here labels of test nodes took part in the choice" in page
+    assert "- **mlp**: texas `lr=0.02` (1), the first trial (1); actor" in page
+    assert "- **gcn**: texas `lr=0.02` (2)\n" in page
+
+
+def test_a_table_without_the_paper_leaves_it_out(result: dict[str, Any]) -> None:
+    result["table"] = "modern"
+    for entry in result["graphs"].values():
+        for found in entry["rows"].values():
+            found.update(paper=None, paper_ran_out=False, difference=None)
+    page = table_page(result)
+    assert "| mlp | 70.0 ± 2.0 (2) | – |" in page
+    assert "which the paper doesn't have" in page
+    assert "the paper's number" not in page
+    assert "Where ours and the paper's differ" not in page
 
 
 def test_page_of_nothing(result: dict[str, Any]) -> None:
     for entry in result["graphs"].values():
-        entry["rows"] = {row: absent("not reached yet") for row in result["rows"]}
+        entry["rows"] = {row: absent("not reached yet", ran_out=True) for row in result["rows"]}
     add_ranks(result)
     page = table_page(result)
     assert "No cell is finished yet." in page
@@ -112,6 +163,8 @@ def test_csv_has_a_line_per_cell(result: dict[str, Any]) -> None:
     rows = list(csv.DictReader(io.StringIO(table_csv(result))))
     assert len(rows) == 12
     first = rows[0]
+    assert {row["title"] for row in rows if row["model"] == "herofilter"} == {"HeroFilter"}
+    assert {row["metric"] for row in rows if row["graph"] == "actor"} == {"auc"}
     assert (first["model"], first["graph"], first["test_mean"]) == ("mlp", "texas", "70.00")
     assert (first["paper_mean"], first["difference"], first["rank"]) == ("74.4", "-4.40", "2")
     patents = next(r for r in rows if (r["model"], r["graph"]) == ("gcn", "snap-patents"))

@@ -110,7 +110,7 @@ def test_the_result(tmp_path: Path) -> None:
         "herofilter bench herofilter --graphs karate --columns mlp,default --splits 0,1"
     )
     assert (result["splits"], result["workers"]) == ([0, 1], [1])
-    assert result["columns"] == {"mlp": "MLP", "default": "HeroFilter, default"}
+    assert result["columns"] == {"mlp": "MLP", "default": "default"}
     assert [entry["threads"] for entry in result["environments"]] == [1]
     row = result["graphs"]["karate"]
     assert (row["paper"], row["seeds"]) == (None, [0])

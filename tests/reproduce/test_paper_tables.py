@@ -3,7 +3,7 @@
 from herofilter.data.datasets.registry import REGISTRY
 from herofilter.reproduce.accuracy import PAPER
 from herofilter.reproduce.paper_tables import TABLES, paper_cell, paper_models, paper_ran_out
-from herofilter.reproduce.table_cells import ROWS
+from herofilter.reproduce.table_rows import ROWS
 
 
 def test_all_cells_are_there() -> None:

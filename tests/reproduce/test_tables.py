@@ -7,11 +7,11 @@ import pytest
 
 from herofilter.callbacks import Event
 from herofilter.errors import ConfigError
-from herofilter.reproduce import table_cells as cells, tables, trials
+from herofilter.reproduce import table_graphs, table_rows, tables, trials
 from herofilter.reproduce.jobs import Outcome, TrainingJob
 from herofilter.reproduce.ranks import add_ranks
 from herofilter.reproduce.result_file import ResultFile
-from herofilter.reproduce.table_cells import ROWS, Row, TableCell
+from herofilter.reproduce.table_graphs import GraphPlan
 from herofilter.reproduce.tables import complete, run_table
 from tests.events import told
 
@@ -21,10 +21,15 @@ QUICK = {"epochs": 4, "hidden_channels": 8, "patch_size": 4}
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every training tiny; karate is always at hand."""
-    for room in (trials, cells, tables):
-        if hasattr(room, "PROTOCOL"):
-            monkeypatch.setattr(room, "PROTOCOL", {**trials.PROTOCOL, **QUICK})
-    monkeypatch.setattr(tables, "SEARCH_SPLITS", ((100, 2), (3000, 1)))
+    for room in (trials, table_rows, tables):
+        monkeypatch.setattr(room, "PROTOCOL", {**trials.PROTOCOL, **QUICK})
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let two splits of karate choose for all, as on a large graph."""
+    monkeypatch.setattr(table_graphs, "NESTED_UP_TO", 0)
+    monkeypatch.setattr(table_graphs, "SEARCH_SPLITS", ((100, 2), (3000, 1)))
 
 
 def karate(tmp_path: Path, **changes: Any) -> dict[str, Any]:
@@ -38,35 +43,48 @@ def karate(tmp_path: Path, **changes: Any) -> dict[str, Any]:
     return run_table("heterophilic", **{**options, **changes})
 
 
-def test_search_reads_no_test_labels_and_finals_are_the_choice(tmp_path: Path) -> None:
+def test_every_split_chooses_its_own_settings(tmp_path: Path) -> None:
     result = karate(tmp_path)
-    rows = ResultFile(tmp_path / "trainings.jsonl").records
-    search = {key: row for key, row in rows.items() if key.stage == "search"}
-    final = {key: row for key, row in rows.items() if key.stage == "final"}
-    assert len(search) == 2 * 2 * 2
-    assert len(final) == 2 * 3
-    assert not any(name.startswith("test_") for row in search.values() for name in row)
-    for name, cell in result["graphs"]["karate"]["rows"].items():
-        tried = cell["search"]["trials"]
-        best = max(tried, key=lambda trial: trial["val_accuracy"])
-        assert cell["settings"] == best["settings"]
-        assert cell["search"]["val_accuracy"] == best["val_accuracy"]
-        used = {key.config for key in final if key.model == name}
-        assert used == {cell["config_hash"]}
-        accuracies = [final[key]["test_accuracy"] for key in final if key.model == name]
-        assert sorted(cell["test_accuracy"]["values"]) == sorted(accuracies)
+    entry = result["graphs"]["karate"]
+    assert entry["nested"]
+    assert entry["search_splits"] == [0, 1, 2]
+    records = ResultFile(tmp_path / "trainings.jsonl").records
+    assert {key.stage for key in records} == {"nested"}
+    # no second training of what was chosen
+    assert len(records) == 2 * 2 * 3
+    for name, cell in entry["rows"].items():
+        assert [choice["splits"] for choice in cell["choices"]] == [[0], [1], [2]]
+        for split, choice in enumerate(cell["choices"]):
+            own = {
+                key.config: record
+                for key, record in records.items()
+                if (key.model, key.split) == (name, split)
+            }
+            best = max(own, key=lambda config: own[config]["val_accuracy"])
+            assert choice["config_hash"] == best
+            assert choice["val"] == own[best]["val_accuracy"]
+            assert cell["test"]["values"][split] == own[best]["test_accuracy"]
         assert cell["reason"] == ""
 
 
-def test_validation_alone_chooses_the_settings(tmp_path: Path) -> None:
-    cell = TableCell(ROWS["gcn"], "karate", 3, [0, 1], [0], ResultFile(tmp_path / "rows.jsonl"))
-    # even if a file should hold them, test accuracies have no say
-    for val, test in ((0.5, 0.9), (0.8, 0.1), (0.6, 1.0)):
-        for _, key, settings in cell.due():
-            cell.file.keep(key, settings, {"val_accuracy": val, "test_accuracy": test})
-    tried = [settings for settings, _ in cell.searched()]
-    assert [score for _, score in cell.searched()] == [0.5, 0.8, 0.6]
-    assert cell.chosen() == (tried[1], 0.8)
+@pytest.mark.usefixtures("shared")
+def test_a_shared_search_reads_no_test_labels_and_finals_are_the_choice(tmp_path: Path) -> None:
+    result = karate(tmp_path)
+    assert not result["graphs"]["karate"]["nested"]
+    assert result["graphs"]["karate"]["search_splits"] == [0, 1]
+    records = ResultFile(tmp_path / "trainings.jsonl").records
+    search = {key: record for key, record in records.items() if key.stage == "search"}
+    final = {key: record for key, record in records.items() if key.stage == "final"}
+    assert len(search) == 2 * 2 * 2
+    assert len(final) == 2 * 3
+    assert not any(name.startswith("test_") for record in search.values() for name in record)
+    for name, cell in result["graphs"]["karate"]["rows"].items():
+        (choice,) = cell["choices"]
+        assert choice["splits"] == [0, 1, 2]
+        assert {key.config for key in final if key.model == name} == {choice["config_hash"]}
+        accuracies = [final[key]["test_accuracy"] for key in final if key.model == name]
+        assert sorted(cell["test"]["values"]) == sorted(accuracies)
+        assert cell["reason"] == ""
 
 
 def test_a_finished_table_trains_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,10 +120,28 @@ def test_more_trials_keep_the_earlier_ones(tmp_path: Path) -> None:
     karate(tmp_path, rows=["gcn"])
     known = len(ResultFile(tmp_path / "trainings.jsonl").records)
     result = karate(tmp_path, rows=["gcn"], trials=3)
-    added = len(ResultFile(tmp_path / "trainings.jsonl").records) - known
-    # one trial more on two splits, and the finals anew if it won
-    assert added in (2, 2 + 3)
-    assert len(result["graphs"]["karate"]["rows"]["gcn"]["search"]["trials"]) == 3
+    # one trial more on each split
+    assert len(ResultFile(tmp_path / "trainings.jsonl").records) == known + 3
+    assert result["graphs"]["karate"]["rows"]["gcn"]["reason"] == ""
+
+
+def test_fewer_trials_or_splits_than_asked_for_are_shown_and_say_so(tmp_path: Path) -> None:
+    whole = karate(tmp_path, rows=["gcn"])["graphs"]["karate"]["rows"]["gcn"]
+    more = karate(tmp_path, rows=["gcn"], trials=5, finished=True)
+    cell = more["graphs"]["karate"]["rows"]["gcn"]
+    assert cell["reason"] == "2 of 5 trials"
+    assert cell["test"] == whole["test"]
+    assert cell["rank"] is None
+    wider = karate(tmp_path, rows=["gcn"], splits=[0, 1, 2, 3, 4], trials=5, finished=True)
+    assert wider["graphs"]["karate"]["rows"]["gcn"]["reason"] == "3 of 5 splits, 2 of 5 trials"
+
+
+@pytest.mark.usefixtures("shared")
+def test_a_shared_choice_of_fewer_trials_is_shown_too(tmp_path: Path) -> None:
+    whole = karate(tmp_path, rows=["gcn"])["graphs"]["karate"]["rows"]["gcn"]
+    cell = karate(tmp_path, rows=["gcn"], trials=5, finished=True)["graphs"]["karate"]["rows"]
+    assert cell["gcn"]["reason"] == "2 of 5 trials"
+    assert cell["gcn"]["test"] == whole["test"]
 
 
 def test_what_lacks_memory_says_so_and_is_tried_again(
@@ -122,7 +158,7 @@ def test_what_lacks_memory_says_so_and_is_tried_again(
     cell = result["graphs"]["karate"]["rows"]["gcn"]
     assert cell["reason"] == "it needs 9 TiB (1 GiB are free)"
     assert cell["rank"] is None
-    assert "test_accuracy" not in cell
+    assert "test" not in cell
     assert result["graphs"]["karate"]["rows"]["mlp"]["rank"] == 1
     monkeypatch.setattr(tables, "run_job", real)
     assert karate(tmp_path)["graphs"]["karate"]["rows"]["gcn"]["reason"] == ""
@@ -139,8 +175,8 @@ def test_a_trial_that_fails_costs_the_model_that_trial_only(
     real = tables.run_job
     monkeypatch.setattr(tables, "run_job", stumble)
     cell = karate(tmp_path, rows=["gcn"])["graphs"]["karate"]["rows"]["gcn"]
-    assert [trial["val_accuracy"] is None for trial in cell["search"]["trials"]] == [False, True]
-    assert cell["settings"] == {}
+    assert [choice["settings"] for choice in cell["choices"]] == [{}, {}, {}]
+    assert cell["reason"] == ""
     monkeypatch.setattr(tables, "run_job", _never)
     karate(tmp_path, rows=["gcn"])
 
@@ -170,12 +206,13 @@ def test_small_graphs_come_first_and_cells_one_after_another(
 
     def note(job: TrainingJob) -> Outcome:
         order.append((job.graph, job.model))
-        metrics = {"val_accuracy": 0.5, "seconds": 1.0}
-        return Outcome(job, {**metrics, **({"test_accuracy": 0.5} if job.score_test else {})})
+        return Outcome(job, {"val_accuracy": 0.5, "test_accuracy": 0.5, "seconds": 1.0})
 
     monkeypatch.setattr(tables, "run_job", note)
     monkeypatch.setattr(tables, "on_disk", lambda graph: True)
-    monkeypatch.setattr(tables, "search_splits", lambda graph: [0])
+    monkeypatch.setattr(
+        tables, "plan_graph", lambda graph, splits: GraphPlan(graph, 50, False, (0,))
+    )
     run_table("homophilic", ["pubmed", "cora"], ["mlp", "gcn"], splits=[0], trials=1, out=tmp_path)
     assert list(dict.fromkeys(order)) == [
         ("cora", "mlp"),
@@ -188,50 +225,39 @@ def test_small_graphs_come_first_and_cells_one_after_another(
 def test_ranks_are_shared_by_equals_and_leave_out_what_is_beside() -> None:
     def cell(mean: float, paper: float | None = None, reason: str = "") -> dict[str, Any]:
         return {
-            "test_accuracy": {"mean": mean},
+            "test": {"mean": mean},
             "reason": reason,
             "paper": None if paper is None else (paper, 1.0),
         }
 
-    rows = {
+    texas = {
         "mlp": cell(0.7, 70.0),
         "gcn": cell(0.8, 90.0),
         "gat": cell(0.8),
         "appnp": cell(0.99, reason="3 of 10 splits"),
         "herofilter-directed": cell(0.95),
     }
-    summary: dict[str, Any] = {"rows": list(rows), "graphs": {"texas": {"rows": rows}}}
+    cora = {row: cell(0.5, reason="not reached yet") for row in texas} | {"gcn": cell(0.4)}
+    graphs = {"texas": {"rows": texas}, "cora": {"rows": cora}}
+    summary: dict[str, Any] = {"rows": list(texas), "graphs": graphs}
     add_ranks(summary)
-    assert [cell["rank"] for cell in rows.values()] == [3, 1, 1, None, None]
-    assert [cell["paper_rank"] for cell in rows.values()] == [2, 1, None, None, None]
+    assert [cell["rank"] for cell in texas.values()] == [3, 1, 1, None, None]
+    assert [cell["paper_rank"] for cell in texas.values()] == [2, 1, None, None, None]
+    assert [entry["num_ranked"] for entry in summary["graphs"].values()] == [3, 1]
+    # over how many graphs is said, as a mean over fewer is another thing
     assert summary["mean_rank"] == {
-        "mlp": 3,
-        "gcn": 1,
-        "gat": 1,
+        "mlp": {"mean": 3, "graphs": 1},
+        "gcn": {"mean": 1, "graphs": 2},
+        "gat": {"mean": 1, "graphs": 1},
         "appnp": None,
         "herofilter-directed": None,
     }
 
 
-def test_the_earlier_of_equal_trials_is_chosen(tmp_path: Path) -> None:
-    file = ResultFile(tmp_path / "trainings.jsonl")
-    cell = TableCell(Row("gcn", "gcn"), "karate", 2, (0,), (0,), file)
-    for _ in range(2):
-        ((job, key, settings),) = cell.due()
-        assert not job.score_test
-        file.keep(key, settings, {"val_accuracy": 0.5})
-    choice = cell.chosen()
-    assert choice is not None
-    assert choice[0]["weight_decay"] == 5e-4
-    ((job, _, _),) = cell.due()
-    assert job.score_test
-    assert cell.count() == (2, 3)
-
-
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"table": "third"}, "a table must be one of homophilic, heterophilic"),
+        ({"table": "third"}, "a table must be one of homophilic, heterophilic, modern"),
         ({"graphs": ["texsa"]}, "did you mean 'texas'"),
         ({"rows": ["gnc"]}, "did you mean 'gcn'"),
         ({"rows": []}, r"models must name at least one and none twice \(got none\)"),
@@ -260,19 +286,13 @@ def test_nothing_to_do() -> None:
     assert told(heard) == [(0, 0, "starting")]
 
 
-def test_hero_rows_have_the_paper_setting_and_one_beside_it() -> None:
-    assert ROWS["herofilter"].base["directed"] == "symmetrise"
-    assert ROWS["fast-herofilter"].base["directed"] == "symmetrise"
-    assert [name for name, row in ROWS.items() if not row.ranked] == ["herofilter-directed"]
-
-
 def _never(job: TrainingJob) -> Outcome:
     raise AssertionError(f"{job} was trained again")
 
 
 def _accuracies(result: dict[str, Any]) -> dict[str, Any]:
     return {
-        (graph, row): cell["test_accuracy"]
+        (graph, row): cell["test"]
         for graph, entry in result["graphs"].items()
         for row, cell in entry["rows"].items()
     }

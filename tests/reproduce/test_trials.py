@@ -5,7 +5,8 @@ import pytest
 from herofilter.config import Config
 from herofilter.errors import ConfigError
 from herofilter.nn import find_model
-from herofilter.reproduce.table_cells import ROWS
+from herofilter.reproduce.table_graphs import GraphPlan
+from herofilter.reproduce.table_rows import ROWS
 from herofilter.reproduce.trials import GRID, PROTOCOL, SPACE, Plan, check_trials
 
 OPTIONS = {"hops": (2, 5, 10)}
@@ -53,7 +54,7 @@ def test_a_tiny_space_that_is_used_up_repeats_itself() -> None:
 
 def test_every_row_makes_configurations_that_the_model_reads() -> None:
     for row in ROWS.values():
-        plan = row.plan()
+        plan = row.plan(GraphPlan("texas", 183, True, (0,)))
         settings = plan.propose([0.5] * len(GRID))
         Config().replace(**settings)
         own = {} if row.options else find_model(row.model).options

@@ -28,7 +28,11 @@ class Source:
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """A named dataset: ``numbered`` gives the splits 0, 1, …; ``named`` those with a name."""
+    """A named dataset: ``numbered`` gives the splits 0, 1, …; ``named`` those with a name.
+
+    ``metric`` is what the graph's publications judge models by: ``accuracy``, or ``auc`` where one
+    of two classes is rare.
+    """
 
     name: str
     description: str
@@ -36,6 +40,7 @@ class DatasetInfo:
     num_splits: int
     numbered: Source = field(repr=False)
     named: Mapping[str, Source] = field(default_factory=dict, repr=False)
+    metric: str = "accuracy"
 
     @property
     def variant(self) -> str:
@@ -78,11 +83,11 @@ def _filtered(name: str) -> DatasetInfo:
     return DatasetInfo(f"{name}-filtered", text, "heterophilous-graphs", 10, source)
 
 
-def _collected(name: str, text: str) -> DatasetInfo:
+def _collected(name: str, text: str, metric: str = "accuracy") -> DatasetInfo:
     stem = name.replace("-", "_")
     file = heterophilous.npz_file(f"{stem}/raw", stem)
     source = Source("heterophilous-graphs 50/25/25", heterophilous.read_collected, (file,))
-    return DatasetInfo(name, text, "heterophilous-graphs", 10, source)
+    return DatasetInfo(name, text, "heterophilous-graphs", 10, source, metric=metric)
 
 
 def _actor() -> DatasetInfo:
@@ -157,9 +162,9 @@ REGISTRY: dict[str, DatasetInfo] = {
         *map(_filtered, ("chameleon", "squirrel")),
         _collected("roman-empire", "words of a Wikipedia article, by syntactic role"),
         _collected("amazon-ratings", "products bought together, by rating"),
-        _collected("minesweeper", "a grid with mines to find"),
-        _collected("tolokers", "workers on shared tasks, banned or not"),
-        _collected("questions", "users answering each other, active or not"),
+        _collected("minesweeper", "a grid with mines to find", "auc"),
+        _collected("tolokers", "workers on shared tasks, banned or not", "auc"),
+        _collected("questions", "users answering each other, active or not", "auc"),
         *_arxiv(),
         *_linkx(),
         *_built_in(),

@@ -12,6 +12,8 @@ from herofilter.config import Config
 from herofilter.data import check_graph, select_split
 from herofilter.errors import ConfigError
 from herofilter.nn import find_model
+from herofilter.nn.build import resolve
+from herofilter.nn.naming import model_title
 from herofilter.training.artifacts.run_folder import RunFolder
 from herofilter.training.protocol import notify_split, spread
 from herofilter.training.search.portfolio import Member, portfolio
@@ -55,10 +57,11 @@ def train_auto(
 
     Returns:
         The keys of :func:`~herofilter.training.protocol.train_splits`, about the picked
-        members; ``picked``, the name per split; ``members`` with ``name``, ``model``, ``why``,
-        ``config``, ``val_accuracy`` per split, ``short`` (the splits in which that is the short
-        run's) and ``seconds``; ``skipped``, the reason per name; and with ``ensemble`` its own
-        ``test_accuracy``, ``val_accuracy`` and ``members`` (per split, how often each counts).
+        members; ``picked``, the name per split; ``members`` with ``name``, ``model``, ``title``
+        (what it is), ``why``, ``config``, ``val_accuracy`` per split, ``short`` (the splits in
+        which that is the short run's) and ``seconds``; ``skipped``, the reason per name; and with
+        ``ensemble`` its own ``test_accuracy``, ``val_accuracy`` and ``members`` (per split, how
+        often each counts).
 
     Example:
         >>> from herofilter.data import csbm
@@ -103,7 +106,15 @@ def train_auto(
             raise
         interrupted = True
     chosen = {str(split): finished[str(split)] for split in splits if str(split) in finished}
-    summary = {**header, **_summarise(chosen, members), "interrupted": interrupted}
+    titles = {
+        member.name: model_title(member.model, resolve(data, member.config)) for member in members
+    }
+    summary = {
+        **header,
+        "title": "auto",
+        **_summarise(chosen, members, titles),
+        "interrupted": interrupted,
+    }
     if folder is not None and not interrupted:
         folder.finish({key: value for key, value in summary.items() if key != "splits"})
     return summary
@@ -124,7 +135,9 @@ def _check_members(members: Sequence[Member]) -> None:
         find_model(member.model)
 
 
-def _summarise(chosen: dict[str, dict[str, Any]], members: Sequence[Member]) -> dict[str, Any]:
+def _summarise(
+    chosen: dict[str, dict[str, Any]], members: Sequence[Member], titles: dict[str, str]
+) -> dict[str, Any]:
     summary: dict[str, Any] = {
         key: spread([entry[key] for entry in chosen.values()])
         for key in ("test_accuracy", "val_accuracy")
@@ -142,6 +155,7 @@ def _summarise(chosen: dict[str, dict[str, Any]], members: Sequence[Member]) -> 
         summary["members"].append(
             {
                 **_describe(member),
+                "title": titles[member.name],
                 "val_accuracy": {split: run["val_accuracy"] for split, run in runs.items()},
                 "short": [int(split) for split, run in runs.items() if run["short"]],
                 "seconds": sum(run["seconds"] for run in runs.values()),

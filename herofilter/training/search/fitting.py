@@ -14,6 +14,7 @@ from herofilter.data import TableGraph, check_graph, num_splits, random_splits
 from herofilter.errors import ConfigError, GraphError, RunError, check_choice
 from herofilter.nn import NodeClassifier
 from herofilter.nn.build import resolve
+from herofilter.nn.naming import model_title
 from herofilter.training.artifacts.model_folder import SavedModel, weights_of
 from herofilter.training.calibration import fit_temperature
 from herofilter.training.loop import TrainResult, predict_logits
@@ -27,7 +28,7 @@ from herofilter.training.search.study import memory_study
 FRACTIONS = (0.6, 0.2, 0.2)
 # of the budget, and trials at most; the last is what the others are compared with
 SHARES = {"mlp": (0.15, 8), "gcn": (0.15, 8), "herofilter": (0.7, 40)}
-TITLES = {"mlp": "a perceptron without edges", "gcn": "a GCN", "herofilter": "HeroFilter"}
+BASELINES = {"mlp": "a perceptron without edges", "gcn": "a GCN"}
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,11 @@ class Candidate:
     test: dict[str, Any]
     trials: int
     seconds: float
+
+    @property
+    def title(self) -> str:
+        """What the candidate is: HeroFilter only if its settings leave it all of its parts."""
+        return model_title(self.model, self.config)
 
 
 @dataclass(frozen=True)
@@ -231,6 +237,7 @@ def _fixed(data: Data, settings: tuple[str, ...]) -> list[str]:
 
 def _metrics(entry: Candidate) -> dict[str, Any]:
     return {
+        "title": entry.title,
         "settings": changed_settings(entry.config),
         "validation": entry.val,
         "test": entry.test,
@@ -249,11 +256,13 @@ def _settings(entry: Candidate) -> str:
 def _sentences(candidates: dict[str, Candidate], kept: Candidate, num_val: int) -> tuple[str, ...]:
     shown = {name: 100 * entry.val["accuracy"] for name, entry in candidates.items()}
     others = " and ".join(
-        f"{shown[name]:.1f} % for {TITLES[name]}" for name in candidates if name != kept.model
+        f"{shown[name]:.1f} % for {BASELINES.get(name, entry.title)}"
+        for name, entry in candidates.items()
+        if name != kept.model
     )
+    title = BASELINES.get(kept.model, kept.title)
     said = [
-        f"kept {TITLES[kept.model]}: validation accuracy {shown[kept.model]:.1f} %, "
-        f"against {others}",
+        f"kept {title}: validation accuracy {shown[kept.model]:.1f} %, against {others}",
         f"its settings: {_settings(kept)}",
     ]
     alone = candidates["mlp"].val["accuracy"]

@@ -57,6 +57,11 @@ def test_the_summary_has_the_keys_of_every_run_and_its_own() -> None:
     usual = train_splits(data, "mlp", QUICK, (0, 1), graph="small")
     assert set(summary) == {*usual, "members", "picked", "skipped"}
     assert (summary["graph"], summary["model"]) == ("small", "auto")
+    assert (summary["title"], usual["title"]) == ("auto", "mlp")
+    titles = {entry["name"]: entry["title"] for entry in summary["members"]}
+    assert titles["features"] == "mlp"
+    assert titles["summaries"] == "summary-mlp"
+    assert titles["heterophilic"] == "fast-herofilter"
     assert summary["variant"] == data.variant
     assert Config.from_dict(summary["config"]) == QUICK
     assert summary["splits"] == [0, 1]
