@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from herofilter.errors import ConfigError, check_choice
 
-PATCHERS = ("auto", "polynomial", "spectral", "fast")
+PATCHERS = ("auto", "polynomial", "local", "spectral", "fast")
 AGGREGATIONS = ("slot_concat", "ego_concat", "weighted", "flatten", "mean", "sum")
 SCORE_NORMS = ("max", "l1", "raw", "straight_through")
 NORMS = ("feature", "patch", "none")
@@ -21,9 +21,10 @@ class PatcherConfig:
     """How each node's patch is chosen.
 
     Args:
-        patcher: ``polynomial`` learns a polynomial filter, ``spectral`` a filter on the graph's
-            eigenvectors (the paper), ``fast`` ranks by personalised PageRank; ``auto`` is
-            polynomial.
+        patcher: ``polynomial`` learns a polynomial filter together with the model, ``local`` one
+            from the training labels before it; ``auto`` takes the first up to 50 000 nodes, then
+            the second. ``spectral`` learns a filter on the graph's eigenvectors (the paper),
+            ``fast`` ranks by personalised PageRank.
         patch_size: p, the number of tokens, the node itself included.
         ego: ``first`` puts the node itself into slot 0; ``ranked`` lets it compete (the paper).
         filter: kind of g(λ) of the spectral patcher; the polynomial patcher's is ``chebyshev``.

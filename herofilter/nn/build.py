@@ -13,6 +13,7 @@ from herofilter.nn.registry import num_classes, num_embeddings, register_model
 from herofilter.patchers import (
     FastPatcher,
     LearnedPatcher,
+    LocalPatcher,
     Patches,
     PolynomialPatcher,
     RelationSummary,
@@ -29,10 +30,10 @@ _WITH_START = ("adaptive", "shared", "chebyshev")
 
 
 def choose_patcher(data: Data, config: Config) -> str:
-    """Return the patcher that is used for this graph: ``polynomial``, ``spectral`` or ``fast``."""
+    """Return the patcher that is used for this graph, which is never ``auto``."""
     if config.patcher.patcher != "auto":
         return config.patcher.patcher
-    return "polynomial" if int(data.num_nodes or 0) <= SUMMARY_LIMIT else "fast"
+    return "polynomial" if int(data.num_nodes or 0) <= SUMMARY_LIMIT else "local"
 
 
 def resolve(data: Data, config: Config) -> Config:
@@ -56,13 +57,14 @@ def resolve(data: Data, config: Config) -> Config:
         directed = "symmetrise"
         steps = {name in TWO_HOP: name for name in reversed(relations)}
         relations = tuple(name for name in relations if name in steps.values())
-    affordable = patcher == "spectral" or int(data.num_nodes or 0) <= SUMMARY_LIMIT
+    small = int(data.num_nodes or 0) <= SUMMARY_LIMIT
+    affordable = patcher in ("polynomial", "spectral") or (patcher == "fast" and small)
     return config.replace(
         patcher=patcher,
         directed=directed,
         relations=relations,
         summary=config.model.summary and affordable,
-        label_shares=config.model.label_shares and affordable,
+        label_shares=config.model.label_shares and small,
     )
 
 
@@ -120,6 +122,10 @@ def _make_patcher(
         if nodes is None and int(data.num_nodes or 0) >= STORED_FROM:
             return stored_patches(fast, data, callback)
         return fast(data, nodes, callback).for_all_nodes()
+    keeps = settings.directed == "keep"
+    if settings.patcher == "local":
+        fixed = settings.relations if keeps else ()
+        return LocalPatcher(data, _fast_patcher(config), fixed, settings.filter_order, nodes)
     if settings.patcher == "polynomial":
         return PolynomialPatcher(
             data,
@@ -128,7 +134,7 @@ def _make_patcher(
             order=settings.filter_order,
             self_loops=settings.self_loops,
             ego=settings.ego,
-            relations=settings.relations if settings.directed == "keep" else (),
+            relations=settings.relations if keeps else (),
         )
     starts, sides, names = _filters(config)
     filters = [

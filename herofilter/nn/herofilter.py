@@ -183,8 +183,8 @@ class HeroFilter(NodeClassifier):
 
     @property
     def prefetches(self) -> bool:
-        """True unless a learned filter scores the patches."""
-        return not isinstance(self.patcher, LearnedPatcher)
+        """True unless a learned filter scores the patches anew at every step."""
+        return not isinstance(self.patcher, LearnedPatcher) or self.patcher.frozen
 
     def gather(self, data: Data, nodes: Tensor | None) -> PatchBatch:
         """Return the patches of ``nodes`` and the features of all nodes in them."""

@@ -4,6 +4,9 @@ from .fast import (
 from .learned import (
     LearnedPatcher as LearnedPatcher,
 )
+from .local_patcher import (
+    LocalPatcher as LocalPatcher,
+)
 from .memory import patcher_memory as patcher_memory
 from .patches import (
     Patches as Patches,

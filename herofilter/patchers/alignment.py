@@ -3,15 +3,17 @@
 import torch
 from torch import Tensor
 
-from herofilter.spectral.polynomial_basis import PolynomialBasis
+from herofilter.spectral.polynomial_basis import ChebyshevBasis
 
-# training nodes whose pairs are compared at most, and columns of the basis at a time
-_MOST_NODES = 2000
-_COLUMNS = 64
+# labelled nodes that are compared at most with a sample, and multiplications for that sample
+_MOST_NODES = 100_000
+_WORK = 2e10
+# rows of the graph times columns of the basis that are computed at a time
+_TABLE = 2**22
 
 
 @torch.no_grad()
-def aligned_coefficients(basis: PolynomialBasis, labels: Tensor, ridge: float = 1e-3) -> Tensor:
+def aligned_coefficients(basis: ChebyshevBasis, labels: Tensor, ridge: float = 1e-3) -> Tensor:
     r"""Return θ by ridge regression of "same label" on the entries of the basis matrices.
 
     .. math::
@@ -19,10 +21,10 @@ def aligned_coefficients(basis: PolynomialBasis, labels: Tensor, ridge: float = 
         + \rho \lVert \theta \rVert^2
 
     over pairs of labelled nodes, where :math:`\bar{y}` is the share of pairs that agree. No other
-    label has a part in it.
+    label has a part in it. On a large graph j runs over a sample of them.
 
     Args:
-        basis: the matrices :math:`\mathbf{B}_k`, symmetric.
+        basis: the Chebyshev polynomials :math:`\mathbf{B}_k = T_k(\tilde{\mathbf{A}})`.
         labels: -1 for nodes whose label may not be read.
         ridge: ρ, relative to the mean square of the entries.
 
@@ -37,29 +39,38 @@ def aligned_coefficients(basis: PolynomialBasis, labels: Tensor, ridge: float = 
         >>> bool(theta[2] > 0 > theta[1])
         True
     """
-    known = (labels >= 0).nonzero().flatten()
-    if known.numel() > _MOST_NODES:
-        generator = torch.Generator().manual_seed(0)
-        order = torch.randperm(known.numel(), generator=generator)
-        known = known[order[:_MOST_NODES]].sort().values
-    count, size = known.numel(), basis.num_terms
+    n, size = basis.num_nodes, basis.num_terms
+    generator = torch.Generator().manual_seed(0)
+    known = _sample((labels >= 0).nonzero().flatten(), _MOST_NODES, generator)
+    most = max(1, int(_WORK / (size * max(basis.matrix.nnz, n))))
+    columns = _sample(torch.arange(known.numel()), most, generator)
     gram, moment = torch.zeros(size, size).double(), torch.zeros(size).double()
-    if count < 2:
+    if known.numel() < 2:
         return moment.float()
     classes = labels[known]
-    same = classes.unsqueeze(1) == classes
-    rate = (int(same.sum()) - count) / (count * (count - 1))
-    for first in range(0, count, _COLUMNS):
-        columns = torch.arange(first, min(first + _COLUMNS, count))
-        unit = torch.zeros(basis.num_nodes, _COLUMNS)
-        unit[known[columns], torch.arange(columns.numel())] = 1
-        # [K + 1, m, c] -> [K + 1, m·c]
-        entries = basis.terms(unit)[:, known, : columns.numel()].clone()
-        entries[:, columns, torch.arange(columns.numel())] = 0
+    share = classes.bincount().double() / known.numel()
+    rate = float(share @ share)
+    # in multiples of eight, which the compiled products take
+    width = max(8, min(64, _TABLE // n // 8 * 8))
+    for part in torch.split(columns, width):
+        place = torch.arange(part.numel())
+        unit = torch.zeros(n, width)
+        unit[known[part], place] = 1
+        # [K + 1, m, c]
+        entries = basis.terms(unit)[:, known, : part.numel()]
+        entries[:, part, place] = 0
         entries = entries.flatten(1).double()
-        target = (same[:, columns].double() - rate).flatten()
+        target = (classes.unsqueeze(1) == classes[part]).double() - rate
         gram += entries @ entries.t()
-        moment += entries @ target
+        moment += entries @ target.flatten()
     scale = gram.diagonal().mean().clamp(min=1e-30)
     theta: Tensor = torch.linalg.solve(gram + ridge * scale * torch.eye(size), moment)
     return (theta / theta.abs().max().clamp(min=1e-30)).float()
+
+
+def _sample(values: Tensor, most: int, generator: torch.Generator) -> Tensor:
+    """Return at most so many of the values, in their order."""
+    if values.numel() <= most:
+        return values
+    order = torch.randperm(values.numel(), generator=generator)
+    return values[order[:most]].sort().values

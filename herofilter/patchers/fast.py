@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
@@ -11,6 +12,7 @@ from herofilter.callbacks import Callback, part_of
 from herofilter.errors import ConfigError, GraphError, check_choice
 from herofilter.memory import check_memory
 from herofilter.patchers.patches import EGO, Patches, Slot
+from herofilter.patchers.polynomial.local import LocalPolynomial
 from herofilter.patchers.ppr.push_table import uses_table
 from herofilter.patchers.ppr.series import BLOCK_BYTES, num_steps
 from herofilter.patchers.relations import (
@@ -65,6 +67,9 @@ class FastPatcher:
             out exceeds the last one chosen by more than ``margin``. Such rows are also filled as
             far as nodes can be reached. 0 stops at the tolerance.
         margin: relative; see ``refine``.
+        filters: coefficients :math:`\theta_0, \dots, \theta_K` of polynomials
+            :math:`\sum_k \theta_k T_k(\tilde{\mathbf{A}})` of the undirected graph, each of which
+            fills a slot ``filter-0``, ``filter-1``, … after those of the relations.
         hub_limit: ``coreference`` and ``cocitation`` skip shared neighbours with more edges;
             0 for 1 / ``tolerance``, which misses no score above the tolerance.
 
@@ -85,12 +90,14 @@ class FastPatcher:
     refine: int = 0
     margin: float = 0.01
     hub_limit: int = 0
+    filters: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
         check_choice("method", self.method, METHODS)
         check_choice("directed", self.directed, DIRECTED_RULES)
         check_choice("ego", self.ego, EGO_RULES)
-        check_relations(self.relations)
+        if self.relations or not self.filters:
+            check_relations(self.relations)
         if self.patch_size < 1:
             raise ConfigError(f"patch_size must be at least 1 (got {self.patch_size})")
         if not 0 <= self.c < 1:
@@ -126,15 +133,33 @@ class FastPatcher:
             f"patches of {n} nodes",
             "use a smaller patch_size",
         )
-        matrix = adjacency_matrix(
-            data.edge_index,
-            n,
-            data.edge_weight,
-            self_loops=self.self_loops,
-            directed=self.directed,
-        )
-        return PreparedPatcher(
-            n, [(name, width, self._relation(matrix, name)) for name, width in self._widths()], self
+        names = filter_names(len(self.filters))
+        parts: list[tuple[str, int, Relation]] = []
+        matrices: dict[str, sp.csr_array] = {}
+        for name, width in self._widths():
+            directed = "symmetrise" if name in names else self.directed
+            if directed not in matrices:
+                matrices[directed] = adjacency_matrix(
+                    data.edge_index,
+                    n,
+                    data.edge_weight,
+                    self_loops=self.self_loops,
+                    directed=directed,
+                )
+            matrix = matrices[directed]
+            if name in names:
+                parts.append((name, width, self._filter(matrix, names.index(name))))
+            else:
+                parts.append((name, width, self._relation(matrix, name)))
+        return PreparedPatcher(n, parts, self)
+
+    def _filter(self, matrix: sp.csr_array, number: int) -> Relation:
+        return LocalPolynomial(
+            matrix,
+            np.array(self.filters[number]),
+            ego_first=self.ego == "first",
+            refine=self.refine,
+            margin=self.margin,
         )
 
     def _relation(self, matrix: sp.csr_array, relation: str) -> Relation:
@@ -176,11 +201,12 @@ class FastPatcher:
         return self.method == "series" or (self.method == "auto" and cheap)
 
     def _widths(self) -> list[tuple[str, int]]:
-        """Return the relations that have room in the patch, and their columns with the ego's."""
+        """Return what has room in the patch, relations first, and its columns with the ego's."""
         ego = int(self.ego == "first")
-        share, rest = divmod(self.patch_size - ego, len(self.relations))
-        sizes = [share + int(position < rest) for position in range(len(self.relations))]
-        named = [(name, size + ego) for name, size in zip(self.relations, sizes, strict=True)]
+        names = (*self.relations, *filter_names(len(self.filters)))
+        share, rest = divmod(self.patch_size - ego, len(names))
+        sizes = [share + int(position < rest) for position in range(len(names))]
+        named = [(name, size + ego) for name, size in zip(names, sizes, strict=True)]
         return [entry for entry in named if entry[1] > ego] or named[:1]
 
     def all_slots(self) -> tuple[Slot, ...]:
@@ -197,6 +223,11 @@ class FastPatcher:
         if self.ego == "ranked":
             return (Slot(name, 0, width),)
         return (Slot("ego", 0, 1), Slot(name, 1, width))[: min(2, width)]
+
+
+def filter_names(count: int) -> tuple[str, ...]:
+    """Return the names of so many filters' slots."""
+    return tuple(f"filter-{position}" for position in range(count))
 
 
 class PreparedPatcher:

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
+from herofilter.patchers.fast import filter_names
 from herofilter.spectral.filters import ChebyshevFilter
 from herofilter.spectral.polynomial_basis import (
     ChebyshevBasis,
@@ -60,10 +61,10 @@ class ChebyshevBank(FilterBank):
     """
 
     learned = True
+    basis: ChebyshevBasis
 
     def __init__(self, matrix: sp.csr_array, filters: Sequence[ChebyshevFilter]) -> None:
-        names = [f"filter-{position}" for position in range(len(filters))]
-        super().__init__(ChebyshevBasis(matrix, filters[0].order), names)
+        super().__init__(ChebyshevBasis(matrix, filters[0].order), filter_names(len(filters)))
         self.matrix, self.filters = matrix, tuple(filters)
         self.values = nn.Parameter(torch.empty(len(filters), filters[0].order + 1))
         self.reset_parameters()

@@ -19,12 +19,14 @@ class LearnedPatcher(nn.Module, ABC):
         slots: which columns of a patch each filter fills.
         names: of the filters, of which some may have no columns.
         index: the chosen nodes, ``[n, p]``.
+        frozen: whether the patches stay as they are while a model trains.
     """
 
     patch_size: int
     slots: tuple[Slot, ...]
     names: tuple[str, ...]
     index: Tensor
+    frozen = False
 
     @property
     def num_nodes(self) -> int:

@@ -16,7 +16,7 @@ from herofilter.spectral.adjacency import normalised_adjacency
 from herofilter.spectral.filters import ChebyshevFilter
 
 _SPECTRUM_UP_TO = 4000
-_POINTS = 201
+CURVE_POINTS = 201
 
 
 class PolynomialPatcher(LearnedPatcher):
@@ -105,7 +105,7 @@ class PolynomialPatcher(LearnedPatcher):
         return found.float()
 
     def curves(self) -> tuple[Tensor, dict[str, Tensor]]:
-        grid = torch.linspace(-1, 1, _POINTS)
+        grid = torch.linspace(-1, 1, CURVE_POINTS)
         pairs = zip(self.filters, self.weights, strict=True)
         responses = [kind.response(grid, weights) for kind, weights in pairs]
         return grid, dict(zip(self.learned.names, responses, strict=True))

@@ -1,39 +1,42 @@
+"""The largest entries of all rows of filters that share a basis, and their basis values."""
+
+from collections.abc import Sequence
+
+import numpy as np
 import torch
+from torch import Tensor
 
-from herofilter.spectral.polynomial_basis import *
-
-
-def transposed(basis):
-    if isinstance(basis, ChebyshevBasis):
-        return basis
-    return WordBasis(basis.matrix, [tuple(not f for f in reversed(w)) for w in basis.words])
+from herofilter.patchers.polynomial.exact import polynomial_top, word_top
+from herofilter.spectral.polynomial_basis import PolynomialBasis, WordBasis
 
 
-def choose_rows(basis, theta, widths, ego_first):
-    n = basis.num_nodes
-    p = sum(widths)
-    basis = transposed(basis)
-    index = torch.full((n, p), -1)
-    entries = torch.zeros(n, p, basis.num_terms)
-    B = 256
-    for first in range(0, n, B):
-        rows = torch.arange(first, min(first + B, n))
-        width = (len(rows) + 7) // 8 * 8
-        unit = torch.zeros(n, width)
-        unit[rows, torch.arange(len(rows))] = 1
-        terms = basis.terms(unit)
-        at = 0
-        for f, w in enumerate(widths):
-            score = (theta[f] @ terms.flatten(1)).view(n, width)[:, : len(rows)].t().contiguous()
-            if ego_first:
-                score[torch.arange(len(rows)), rows] = 0
-            score = score / score.abs().amax(1, keepdim=True).clamp(min=1e-30)
-            score = score.mul_(2**18).round_()
-            score = score.masked_fill_(score == 0, -torch.inf)
-            top, idx = score.topk(w, 1)
-            idx[torch.isinf(top)] = -1
-            index[rows, at : at + w] = idx
-            got = terms[:, idx.clamp(min=0).t(), torch.arange(len(rows))].permute(2, 1, 0)
-            entries[rows, at : at + w] = got * (idx >= 0).unsqueeze(-1)
-            at += w
-    return index, entries
+def choose_rows(
+    basis: PolynomialBasis, coefficients: Tensor, widths: Sequence[int], exclude_self: bool
+) -> tuple[Tensor, Tensor]:
+    """Return the best nodes of each row, filter by filter, and the basis values of each.
+
+    Args:
+        basis: of the filters.
+        coefficients: one row per filter.
+        widths: how many entries each filter chooses.
+        exclude_self: leave the node itself out.
+
+    Shapes:
+        - coefficients: ``[f, K + 1]``
+        - output: ``[n, p]``, with -1 as padding, and ``[n, p, K + 1]``, p the sum of the widths
+    """
+    theta = coefficients.detach().numpy()
+    nodes = np.arange(basis.num_nodes)
+    if isinstance(basis, WordBasis):
+        # there a word is read from left to right
+        words = [tuple(reversed(word)) for word in basis.words]
+        found = word_top(
+            basis.matrix, words, theta, nodes, widths, exclude_self=exclude_self, with_basis=True
+        )
+    else:
+        found = polynomial_top(
+            basis.matrix, theta, nodes, widths, exclude_self=exclude_self, with_basis=True
+        )
+    index = np.concatenate([one.index for one in found], axis=1)
+    values = [one.basis for one in found if one.basis is not None]
+    return torch.from_numpy(index), torch.from_numpy(np.concatenate(values, axis=1))

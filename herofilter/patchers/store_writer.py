@@ -112,7 +112,11 @@ def _header(patcher: FastPatcher, data: Data, shard_rows: int) -> dict[str, Any]
         "num_nodes": int(data.num_nodes or 0),
         "patch_size": patcher.patch_size,
         "slots": [list(slot) for slot in patcher.all_slots()],
-        "settings": {**settings, "relations": list(patcher.relations)},
+        "settings": {
+            **settings,
+            "relations": list(patcher.relations),
+            "filters": [list(one) for one in patcher.filters],
+        },
         "graph": _edge_hash(data),
         "shard_rows": shard_rows,
     }

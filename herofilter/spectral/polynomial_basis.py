@@ -31,6 +31,7 @@ class PolynomialBasis(ABC):
     its full response :math:`\mathbf{R}\mathbf{H}` with gradients in both factors.
     """
 
+    matrix: sp.csr_array
     num_nodes: int
     num_terms: int
 

@@ -142,7 +142,7 @@ def portfolio(data: Data, base: Config | None = None) -> list[Member]:
     base = base or Config()
     has = {
         "": True,
-        "filter": choose_patcher(data, base) != "fast",
+        "filter": choose_patcher(data, base) in ("polynomial", "spectral"),
         "directions": is_directed(data),
         "no features": data.x is None,
     }

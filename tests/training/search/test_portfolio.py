@@ -55,7 +55,7 @@ def test_only_a_graph_without_features_has_label_tokens() -> None:
 
 
 def test_high_frequencies_need_a_learned_filter() -> None:
-    small, large = csbm(num_nodes=120, num_splits=1), csbm(num_nodes=4001, num_splits=1)
+    small, large = csbm(num_nodes=120, num_splits=1), csbm(num_nodes=50_001, num_splits=1)
     assert names(small) == [*ALWAYS, "high"]
     assert names(large) == ALWAYS
     assert names(small, Config().replace(patcher="fast")) == ALWAYS

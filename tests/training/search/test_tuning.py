@@ -120,7 +120,7 @@ def test_the_first_configuration_is_the_default(name: str, model: str, directed:
     space = make_space(name, model, graph(directed=directed))
     config = space.config(space.suggest(DefaultSuggester()))
     default = paper_config() if name == "paper" else Config()
-    changed = {"patcher": "spectral"} if (name, model) == ("wide", "herofilter") else {}
+    changed = {}
     if (name, model, directed) == ("wide", "fast-herofilter", False):
         # without directions four relations are two, and the space has one name for them
         changed = {"relations": "out,cocitation"}
@@ -138,14 +138,10 @@ def test_two_relations_are_the_default_without_directions() -> None:
 def test_a_search_starts_with_the_default_and_then_the_recipes() -> None:
     space = make_space("wide", "herofilter", graph(directed=True))
     starts = [space.config(space.suggest(Given(start))) for start in space.starts()]
-    assert changed_settings(starts[0]) == {"patcher": "spectral"}
+    assert changed_settings(starts[0]) == {}
     assert len(starts) == 1 + len(RECIPES)
     for config, recipe in zip(starts[1:], RECIPES, strict=True):
-        # with directions, relations say where filters start
-        drawn = {key: value for key, value in recipe.items() if key != "filter_starts"}
-        assert changed_settings(config) == changed_settings(
-            Config().replace(**{"patcher": "spectral", **drawn})
-        )
+        assert changed_settings(config) == changed_settings(Config().replace(**recipe))
 
 
 def test_recipes_leave_fixed_settings_alone_and_none_comes_twice() -> None:
@@ -168,16 +164,14 @@ def test_recipes_leave_fixed_settings_alone_and_none_comes_twice() -> None:
 
 def test_only_settings_that_matter_are_suggested() -> None:
     space = make_space("wide", "herofilter", graph())
-    spectral, fast = keys(space, 0), keys(space, 1)
-    assert {"filter_order", "filter_starts", "learn_filter", "filter_lr"} <= spectral
-    assert "relations" not in spectral
+    learned, fast = keys(space, 0), keys(make_space("wide", "fast-herofilter", graph()), 0)
+    spectral = keys(make_space("wide", "herofilter", graph(), ["patcher=spectral"]), 0)
+    assert {"filter_order", "filter_starts"} <= learned & spectral
+    assert {"activation", "selection", "filter_lr"} <= spectral - learned
+    assert "relations" not in learned | spectral
     assert "relations" in fast
-    assert not {"filter_order", "filter_starts", "learn_filter", "activation"} & fast
-    assert "directed" not in spectral | fast
-    # no blocks, no norm: the first option of num_layers is none
-    assert "norm" not in spectral
-    assert "norm" in fast
-    assert "patcher" not in keys(make_space("wide", "fast-herofilter", graph()), 0)
+    assert not {"filter_order", "filter_starts", "activation"} & fast
+    assert not {"directed", "patcher", "learn_filter"} & (learned | fast | spectral)
     assert not {"patch_size", "aggregation"} & keys(make_space("wide", "mlp", graph()), 0)
 
 
@@ -187,18 +181,26 @@ def test_directed_graphs_have_relations() -> None:
     values = space.suggest(suggester)
     assert (values["directed"], values["relations"]) == ("keep", "out,in")
     assert suggester.options["relations"][-1] == "out,in,coreference,cocitation"
-    # other filters than polynomials can't follow directions
-    ideal = make_space("wide", "herofilter", graph(directed=True), ["filter=ppr"])
-    assert ideal.suggest(Every(1))["patcher"] == "fast"
-    spectral = make_space("wide", "herofilter", graph(directed=True), ["filter=ppr", FEW[3]])
+    # on eigenvectors other filters than polynomials can't follow directions
+    fixed = ["filter=ppr", "patcher=spectral"]
+    spectral = make_space("wide", "herofilter", graph(directed=True), fixed)
     assert "directed" not in keys(spectral, 1)
 
 
-def test_large_graphs_are_searched_with_the_fast_patcher() -> None:
-    large = Data(edge_index=torch.empty(2, 0, dtype=torch.long), num_nodes=4001)
-    space = make_space("wide", "herofilter", large)
-    assert space.suggest(Every(0))["patcher"] == "fast"
-    assert "feature_scaling" not in space.suggest(Every(0))
+def test_no_search_leaves_what_is_called_herofilter() -> None:
+    for directed in (False, True):
+        space = make_space("wide", "herofilter", graph(directed=directed))
+        for position in range(12):
+            values = space.suggest(Every(position))
+            assert int(values["patch_size"]) >= 5
+            assert int(values["num_layers"]) >= 1
+            config = space.config(values)
+            assert (config.patcher.patcher, config.train.learn_filter) == ("auto", True)
+
+
+def test_graphs_without_features_are_searched_without_their_scaling() -> None:
+    bare = Data(edge_index=torch.empty(2, 0, dtype=torch.long), num_nodes=4001)
+    assert "feature_scaling" not in make_space("wide", "herofilter", bare).suggest(Every(0))
 
 
 def test_patches_fit_the_graph_and_their_parts() -> None:
@@ -207,10 +209,8 @@ def test_patches_fit_the_graph_and_their_parts() -> None:
         suggester = Every(position)
         values = tiny.suggest(suggester)
         size = int(values["patch_size"])
-        parts = len(str(values.get("filter_starts", "one")).split(","))
-        parts *= len(str(values.get("relations", "one")).split(","))
-        parts *= 2 if values.get("selection") == "signed" else 1
-        assert size == 1 or 1 + parts <= size <= 20
+        parts = len(str(values["filter_starts"]).split(","))
+        assert 1 + parts <= size <= 20
     assert tiny.config(tiny.suggest(DefaultSuggester())).patcher.patch_size == 9
     # a default that the graph can't fill gives way to the next smaller size
     tinier = make_space("wide", "herofilter", csbm(8, 2, average_degree=2))
