@@ -140,10 +140,11 @@ class TrainConfig:
     """How a model is trained.
 
     Args:
-        lr: learning rate of everything but the filter.
-        weight_decay: of everything but the filter and learned node vectors.
-        filter_lr: learning rate of the filter weights.
-        learn_filter: whether the filter learns; off, it keeps its start.
+        lr: learning rate.
+        weight_decay: of everything but filters and learned node vectors.
+        filter_lr: learning rate of filter weights, those of HeroFilter and of the baselines that
+            learn one (GPRGNN, BernNet, ChebNetII); 0 takes ``lr``.
+        learn_filter: whether these weights learn; off, they keep their start.
         epochs: at most so many.
         patience: epochs without improvement before training stops.
         monitor: validation ``accuracy`` (ties: lower loss) or ``loss``.
@@ -159,7 +160,7 @@ class TrainConfig:
 
     lr: float = 0.01
     weight_decay: float = 5e-3
-    filter_lr: float = 1e-3
+    filter_lr: float = 0.0
     learn_filter: bool = True
     epochs: int = 500
     patience: int = 50
@@ -185,9 +186,10 @@ class TrainConfig:
                 f"label_smoothing must be at least 0 and below 1 (got {self.label_smoothing:g})"
             )
         _at_least("seed", self.seed, 0)
-        for name in ("lr", "filter_lr"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise ConfigError(f"{name} must be above 0 (got {getattr(self, name):g})")
+        if not 0 < self.lr < float("inf"):
+            raise ConfigError(f"lr must be above 0 (got {self.lr:g})")
+        if not 0 <= self.filter_lr < float("inf"):
+            raise ConfigError(f"filter_lr must be at least 0 and finite (got {self.filter_lr:g})")
         if not self.weight_decay >= 0:
             raise ConfigError(f"weight_decay must not be negative (got {self.weight_decay:g})")
 

@@ -190,7 +190,7 @@ class SearchSpace:
                     parts *= _count(settings.choice("filter_starts", *STARTS))
             parts *= 2 if settings.choice("selection", "top", "signed") == "signed" else 1
             if settings.choice("learn_filter", True, False):
-                settings.number("filter_lr", 1e-4, 1e-2)
+                settings.choice("filter_lr", 0.0, 1e-4, 1e-3)
         else:
             settings.choice("c", 0.2, 0.5, 0.8)
         settings.choice("self_loops", True, False)
