@@ -13,6 +13,7 @@ MONITORS = ("accuracy", "loss")
 FEATURE_SCALINGS = ("none", "rows")
 RELATIONS = ("out", "in", "coreference", "cocitation")
 SELECTIONS = ("top", "signed")
+NORMALISATIONS = ("own", "layer", "batch", "none")
 BASES = ("own", "monomial", "bernstein", "chebyshev")
 
 
@@ -206,6 +207,9 @@ class BaselineConfig:
         heads: heads of attention; 0 takes the model's own.
         tokens: tokens, virtual nodes or entries of a codebook; 0 takes the model's own.
         basis: PolyFormer's polynomials; ``own`` takes the model's own.
+        depth: layers of a deep baseline, in place of ``num_layers``; 0 takes the model's own.
+        normalisation: between the layers of a deep baseline: ``layer``, ``batch`` or ``none``;
+            ``own`` takes the model's own.
     """
 
     hops: int = 0
@@ -213,10 +217,13 @@ class BaselineConfig:
     heads: int = 0
     tokens: int = 0
     basis: str = "own"
+    depth: int = 0
+    normalisation: str = "own"
 
     def __post_init__(self) -> None:
         check_choice("basis", self.basis, BASES)
-        for name in ("hops", "heads", "tokens"):
+        check_choice("normalisation", self.normalisation, NORMALISATIONS)
+        for name in ("hops", "heads", "tokens", "depth"):
             _at_least(name, getattr(self, name), 0)
         if not 0 <= self.alpha <= 1:
             raise ConfigError(f"alpha must be between 0 and 1 (got {self.alpha:g})")

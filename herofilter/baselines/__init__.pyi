@@ -58,6 +58,15 @@ from .polyformer import (
 from .polynormer import (
     Polynormer as Polynormer,
 )
+from .res_gat import (
+    ResGAT as ResGAT,
+)
+from .res_gcn import (
+    ResGCN as ResGCN,
+)
+from .res_graphsage import (
+    ResGraphSAGE as ResGraphSAGE,
+)
 from .sgformer import (
     SGFormer as SGFormer,
 )

@@ -96,9 +96,11 @@ class SearchSpace:
             self._suggest_patches(settings)
             _suggest_mixer(settings)
         else:
-            settings.choice("num_layers", 1, 2, 3)
+            own = find_model(self.model).options
+            if "depth" not in own:
+                settings.choice("num_layers", 1, 2, 3)
             _suggest_widths(settings)
-            for key, options in find_model(self.model).options.items():
+            for key, options in own.items():
                 settings.choice(key, *options)
         _suggest_training(settings)
         if self.data.get("x") is not None:
