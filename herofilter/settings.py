@@ -14,6 +14,8 @@ FEATURE_SCALINGS = ("none", "rows")
 RELATIONS = ("out", "in", "coreference", "cocitation")
 SELECTIONS = ("top", "signed")
 NORMALISATIONS = ("own", "layer", "batch", "none")
+CONVOLUTIONS = ("own", "gcn", "sage")
+DIRECTIONS = ("own", "both", "in", "out")
 BASES = ("own", "monomial", "bernstein", "chebyshev")
 
 
@@ -210,6 +212,9 @@ class BaselineConfig:
         depth: layers of a deep baseline, in place of ``num_layers``; 0 takes the model's own.
         normalisation: between the layers of a deep baseline: ``layer``, ``batch`` or ``none``;
             ``own`` takes the model's own.
+        convolution: Dir-GNN's: ``gcn`` or ``sage``; ``own`` takes the model's own.
+        direction: the edges of a node that Dir-GNN reads: ``both`` kinds, those that come ``in`` or
+            those that go ``out``; ``own`` takes the model's own.
     """
 
     hops: int = 0
@@ -219,10 +224,14 @@ class BaselineConfig:
     basis: str = "own"
     depth: int = 0
     normalisation: str = "own"
+    convolution: str = "own"
+    direction: str = "own"
 
     def __post_init__(self) -> None:
         check_choice("basis", self.basis, BASES)
         check_choice("normalisation", self.normalisation, NORMALISATIONS)
+        check_choice("convolution", self.convolution, CONVOLUTIONS)
+        check_choice("direction", self.direction, DIRECTIONS)
         for name in ("hops", "heads", "tokens", "depth"):
             _at_least(name, getattr(self, name), 0)
         if not 0 <= self.alpha <= 1:

@@ -13,6 +13,9 @@ from .chebnet import (
 from .chebnetii import (
     ChebNetII as ChebNetII,
 )
+from .dir_gnn import (
+    DirGNN as DirGNN,
+)
 from .exphormer import (
     Exphormer as Exphormer,
 )

@@ -38,7 +38,7 @@ def assert_unchanged(found: np.ndarray, key: str) -> None:
 
 def test_the_fixture_names_registered_models() -> None:
     assert set(MODELS) <= {entry.name for entry in list_models()}
-    assert len(MODELS) == 27
+    assert len(MODELS) == 28
     assert sorted(WEIGHTS) == MODELS
 
 

@@ -77,7 +77,8 @@ def test_normalisation_is_before_the_activation(
     data = AWKWARD["plain"]()
     # in training a batch has its own mean; without dropout the rest is the same
     model = make(4, 8, 3, 3, 0.0, 0.0, normalisation=norm).train()
-    torch.testing.assert_close(model(data), expected(model, data, layer, norm), rtol=1e-4, atol=1e-5)
+    found = expected(model, data, layer, norm)
+    torch.testing.assert_close(model(data), found, rtol=1e-4, atol=1e-5)
 
 
 def test_without_weights_of_the_convolutions_only_residuals_are_left() -> None:
@@ -97,7 +98,7 @@ def test_depth_and_normalisation_reach_the_model(name: str) -> None:
     assert (len(deep.convs), type(deep.norms[0])) == (10, nn.Identity)
 
 
-@pytest.mark.parametrize("model", ["res-gcn", "res-gat", "gcn"])
+@pytest.mark.parametrize("model", ["res-gcn", "res-gat", "dir-gnn", "gcn"])
 def test_a_search_varies_either_depth_or_layers(model: str) -> None:
     suggester = DefaultSuggester()
     make_space("wide", model, csbm(num_nodes=60)).suggest(suggester)
