@@ -13,7 +13,7 @@ MONITORS = ("accuracy", "loss")
 FEATURE_SCALINGS = ("none", "rows")
 RELATIONS = ("out", "in", "coreference", "cocitation")
 SELECTIONS = ("top", "signed")
-NORMALISATIONS = ("own", "layer", "batch", "none")
+LAYER_NORMS = ("own", "layer", "batch", "none")
 CONVOLUTIONS = ("own", "gcn", "sage")
 DIRECTIONS = ("own", "both", "in", "out")
 BASES = ("own", "monomial", "bernstein", "chebyshev")
@@ -210,7 +210,7 @@ class BaselineConfig:
         tokens: tokens, virtual nodes or entries of a codebook; 0 takes the model's own.
         basis: PolyFormer's polynomials; ``own`` takes the model's own.
         depth: layers of a deep baseline, in place of ``num_layers``; 0 takes the model's own.
-        normalisation: between the layers of a deep baseline: ``layer``, ``batch`` or ``none``;
+        normalise: norm after each layer of a deep baseline: ``layer``, ``batch`` or ``none``;
             ``own`` takes the model's own.
         convolution: Dir-GNN's: ``gcn`` or ``sage``; ``own`` takes the model's own.
         direction: the edges of a node that Dir-GNN reads: ``both`` kinds, those that come ``in`` or
@@ -223,13 +223,13 @@ class BaselineConfig:
     tokens: int = 0
     basis: str = "own"
     depth: int = 0
-    normalisation: str = "own"
+    normalise: str = "own"
     convolution: str = "own"
     direction: str = "own"
 
     def __post_init__(self) -> None:
         check_choice("basis", self.basis, BASES)
-        check_choice("normalisation", self.normalisation, NORMALISATIONS)
+        check_choice("normalise", self.normalise, LAYER_NORMS)
         check_choice("convolution", self.convolution, CONVOLUTIONS)
         check_choice("direction", self.direction, DIRECTIONS)
         for name in ("hops", "heads", "tokens", "depth"):

@@ -111,7 +111,7 @@ class DirGNN(JumpingStack):
             terms.append(self.alpha * self._messages(conv.conv_out, outwards, x))
         return torch.stack(terms).sum(0)
 
-    def _messages(self, part: nn.Module, propagate: Propagation, x: Tensor) -> Tensor:
+    def _messages(self, part: GCNConv | SAGEConv, propagate: Propagation, x: Tensor) -> Tensor:
         if isinstance(part, GCNConv):
             return gcn_conv(part, propagate, x)
         return propagate(part.lin_l(x))

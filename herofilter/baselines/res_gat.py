@@ -32,7 +32,7 @@ class ResGAT(ResidualStack):
         dropout: after the projection of the features and after every convolution.
         input_dropout: on the features.
         num_embeddings: learned vectors for nodes without features; 0 for none.
-        normalisation: ``layer`` for LayerNorm, ``batch`` for BatchNorm over all nodes, or ``none``.
+        normalise: ``layer`` for LayerNorm, ``batch`` for BatchNorm over all nodes, or ``none``.
         heads: of each convolution; they must divide ``hidden_channels``.
 
     Shapes:
@@ -49,7 +49,7 @@ class ResGAT(ResidualStack):
         dropout: float = 0.5,
         input_dropout: float = 0.5,
         num_embeddings: int = 0,
-        normalisation: str = "layer",
+        normalise: str = "layer",
         heads: int = 1,
     ) -> None:
         check_heads(hidden_channels, heads)
@@ -63,7 +63,7 @@ class ResGAT(ResidualStack):
             dropout,
             input_dropout,
             num_embeddings,
-            normalisation,
+            normalise,
         )
 
     def init_conv(self, channels: int) -> GATConv:
@@ -82,5 +82,5 @@ class ResGAT(ResidualStack):
 )
 def build_res_gat(data: Data, config: Config) -> ResGAT:
     """Build a deep GAT for a graph."""
-    found, normalisation = deep_arguments(data, config)
-    return ResGAT(*found, normalisation, config.baseline.heads or 1)
+    found, normalise = deep_arguments(data, config)
+    return ResGAT(*found, normalise, config.baseline.heads or 1)

@@ -37,5 +37,5 @@ class ResGCN(ResidualStack):
 )
 def build_res_gcn(data: Data, config: Config) -> ResGCN:
     """Build a deep GCN for a graph."""
-    found, normalisation = deep_arguments(data, config)
-    return ResGCN(*found, normalisation)
+    found, normalise = deep_arguments(data, config)
+    return ResGCN(*found, normalise)

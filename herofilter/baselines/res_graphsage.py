@@ -42,5 +42,5 @@ class ResGraphSAGE(ResidualStack):
 )
 def build_res_graphsage(data: Data, config: Config) -> ResGraphSAGE:
     """Build a deep GraphSAGE for a graph."""
-    found, normalisation = deep_arguments(data, config)
-    return ResGraphSAGE(*found, normalisation)
+    found, normalise = deep_arguments(data, config)
+    return ResGraphSAGE(*found, normalise)

@@ -15,10 +15,10 @@ from herofilter.nn.registry import Arguments, Option, arguments
 from herofilter.nn.stem import FeatureLinear
 
 DEPTH = 5
-NORMALISATIONS = ("layer", "batch", "none")
+LAYER_NORMS = ("layer", "batch", "none")
 OPTIONS: dict[str, tuple[Option, ...]] = {
     "depth": (2, 3, 5, 8, 10),
-    "normalisation": NORMALISATIONS,
+    "normalise": LAYER_NORMS,
 }
 
 
@@ -42,7 +42,7 @@ class ResidualStack(FeatureModel):
         dropout: after the projection of the features and after every convolution.
         input_dropout: on the features.
         num_embeddings: learned vectors for nodes without features; 0 for none.
-        normalisation: ``layer`` for LayerNorm, ``batch`` for BatchNorm over all nodes, or ``none``.
+        normalise: ``layer`` for LayerNorm, ``batch`` for BatchNorm over all nodes, or ``none``.
 
     Shapes:
         - data.x: ``[n, in_channels]``, dense or sparse CSR; data.edge_index: ``[2, E]``
@@ -60,15 +60,15 @@ class ResidualStack(FeatureModel):
         dropout: float = 0.5,
         input_dropout: float = 0.5,
         num_embeddings: int = 0,
-        normalisation: str = "layer",
+        normalise: str = "layer",
     ) -> None:
-        check_choice("normalisation", normalisation, NORMALISATIONS)
+        check_choice("normalise", normalise, LAYER_NORMS)
         super().__init__(in_channels, hidden_channels, dropout, input_dropout, num_embeddings)
         h, layers = hidden_channels, range(num_layers)
         self.project = FeatureLinear(self.in_channels, h)
         self.convs = nn.ModuleList(self.init_conv(h) for _ in layers)
         self.residuals = nn.ModuleList(nn.Linear(h, h) for _ in layers)
-        self.norms = nn.ModuleList(_norm(normalisation, h) for _ in layers)
+        self.norms = nn.ModuleList(_norm(normalise, h) for _ in layers)
         self.classifier = nn.Linear(h, out_channels)
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
@@ -92,7 +92,7 @@ class ResidualStack(FeatureModel):
 
 
 def deep_arguments(data: Data, config: Config) -> tuple[Arguments, str]:
-    """Return the arguments of a residual stack for a graph, and its normalisation.
+    """Return the arguments of a residual stack for a graph, and its kind of norm.
 
     Example:
         >>> from herofilter.data import csbm
@@ -101,11 +101,14 @@ def deep_arguments(data: Data, config: Config) -> tuple[Arguments, str]:
         (8, 'layer')
     """
     settings = config.baseline
-    norm = "layer" if settings.normalisation == "own" else settings.normalisation
+    norm = "layer" if settings.normalise == "own" else settings.normalise
     return arguments(data, config)._replace(num_layers=settings.depth or DEPTH), norm
 
 
-def _norm(normalisation: str, channels: int) -> nn.Module:
-    if normalisation == "batch":
-        return BatchNorm(channels, allow_single_element=True)
-    return nn.LayerNorm(channels) if normalisation == "layer" else nn.Identity()
+def _norm(normalise: str, channels: int) -> nn.Module:
+    norms: dict[str, nn.Module] = {
+        "layer": nn.LayerNorm(channels),
+        "batch": BatchNorm(channels, allow_single_element=True),
+        "none": nn.Identity(),
+    }
+    return norms[normalise]

@@ -65,7 +65,7 @@ def test_equals_the_layers_of_pyg(
     if name == "weighted" and layer is without_loops:
         pytest.skip("PyG's SAGEConv takes no weights")
     data = AWKWARD[name]()
-    model = make(4, 8, 3, num_layers=3, normalisation="none").eval()
+    model = make(4, 8, 3, num_layers=3, normalise="none").eval()
     assert_same(model(data), expected(model, data, layer, "none"), model)
 
 
@@ -76,13 +76,13 @@ def test_normalisation_is_before_the_activation(
 ) -> None:
     data = AWKWARD["plain"]()
     # in training a batch has its own mean; without dropout the rest is the same
-    model = make(4, 8, 3, 3, 0.0, 0.0, normalisation=norm).train()
+    model = make(4, 8, 3, 3, 0.0, 0.0, normalise=norm).train()
     found = expected(model, data, layer, norm)
     torch.testing.assert_close(model(data), found, rtol=1e-4, atol=1e-5)
 
 
 def test_without_weights_of_the_convolutions_only_residuals_are_left() -> None:
-    model, data = build("res-gcn", AWKWARD["plain"](), normalisation="none", depth=4)
+    model, data = build("res-gcn", AWKWARD["plain"](), normalise="none", depth=4)
     for conv in model.convs:
         nn.init.zeros_(conv.lin.weight)
     before = model(data)
@@ -94,7 +94,7 @@ def test_without_weights_of_the_convolutions_only_residuals_are_left() -> None:
 def test_depth_and_normalisation_reach_the_model(name: str) -> None:
     own, _ = build(name, AWKWARD["plain"]())
     assert (len(own.convs), type(own.norms[0])) == (DEPTH, nn.LayerNorm)
-    deep, _ = build(name, AWKWARD["plain"](), depth=10, normalisation="none", num_layers=3)
+    deep, _ = build(name, AWKWARD["plain"](), depth=10, normalise="none", num_layers=3)
     assert (len(deep.convs), type(deep.norms[0])) == (10, nn.Identity)
 
 
@@ -108,8 +108,8 @@ def test_a_search_varies_either_depth_or_layers(model: str) -> None:
 
 def test_wrong_arguments() -> None:
     with pytest.raises(ConfigError) as caught:
-        ResGCN(4, 8, 3, normalisation="group")
-    assert str(caught.value) == "normalisation must be one of layer, batch, none (got 'group')"
+        ResGCN(4, 8, 3, normalise="group")
+    assert str(caught.value) == "normalise must be one of layer, batch, none (got 'group')"
     with pytest.raises(ConfigError) as caught:
         build("res-gat", AWKWARD["plain"](), heads=3)
     assert str(caught.value) == (
