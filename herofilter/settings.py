@@ -9,7 +9,7 @@ PATCHERS = ("auto", "spectral", "fast")
 AGGREGATIONS = ("slot_concat", "ego_concat", "weighted", "flatten", "mean", "sum")
 SCORE_NORMS = ("max", "l1", "raw", "straight_through")
 NORMS = ("feature", "patch", "none")
-MONITORS = ("accuracy", "loss")
+MONITORS = ("accuracy", "auc", "loss")
 FEATURE_SCALINGS = ("none", "rows")
 RELATIONS = ("out", "in", "coreference", "cocitation")
 SELECTIONS = ("top", "signed")
@@ -150,7 +150,7 @@ class TrainConfig:
         learn_filter: whether these weights learn; off, they keep their start.
         epochs: at most so many.
         patience: epochs without improvement before training stops.
-        monitor: validation ``accuracy`` (ties: lower loss) or ``loss``.
+        monitor: validation ``accuracy`` or ``auc`` (ties: lower loss), or ``loss``.
         refresh_every: epochs between two choices of patch members.
         freeze_after: epochs after which the choice stays as it is; 0 for never.
         batch_size: nodes per step; 0 takes all at once up to 10 000 training nodes, else 2048; a
@@ -212,7 +212,7 @@ class BaselineConfig:
         depth: layers of a deep baseline, in place of ``num_layers``; 0 takes the model's own.
         normalise: norm after each layer of a deep baseline: ``layer``, ``batch`` or ``none``;
             ``own`` takes the model's own.
-        convolution: Dir-GNN's: ``gcn`` or ``sage``; ``own`` takes the model's own.
+        conv: Dir-GNN's: ``gcn`` or ``sage``; ``own`` takes the model's own.
         direction: the edges of a node that Dir-GNN reads: ``both`` kinds, those that come ``in`` or
             those that go ``out``; ``own`` takes the model's own.
     """
@@ -224,13 +224,13 @@ class BaselineConfig:
     basis: str = "own"
     depth: int = 0
     normalise: str = "own"
-    convolution: str = "own"
+    conv: str = "own"
     direction: str = "own"
 
     def __post_init__(self) -> None:
         check_choice("basis", self.basis, BASES)
         check_choice("normalise", self.normalise, LAYER_NORMS)
-        check_choice("convolution", self.convolution, CONVOLUTIONS)
+        check_choice("conv", self.conv, CONVOLUTIONS)
         check_choice("direction", self.direction, DIRECTIONS)
         for name in ("hops", "heads", "tokens", "depth"):
             _at_least(name, getattr(self, name), 0)

@@ -139,7 +139,7 @@ class DirGNN(JumpingStack):
     directed=True,
     options={
         "depth": (2, 3, 5),
-        "convolution": CONVOLUTIONS,
+        "conv": CONVOLUTIONS,
         "direction": tuple(ALPHAS),
     },
 )
@@ -148,7 +148,7 @@ def build_dir_gnn(data: Data, config: Config) -> DirGNN:
     settings = config.baseline
     return DirGNN(
         *arguments(data, config)._replace(num_layers=settings.depth or DEPTH),
-        convolution="sage" if settings.convolution == "own" else settings.convolution,
+        convolution="sage" if settings.conv == "own" else settings.conv,
         alpha=ALPHAS.get(settings.direction, 0.5),
     )
 

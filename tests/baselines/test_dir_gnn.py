@@ -101,7 +101,7 @@ def test_settings_reach_the_model() -> None:
     assert is_directed(data)
     assert (len(own.convs), own.convolution, own.alpha, own.jump.mode) == (3, "sage", 0.5, "cat")
     given, _ = build(
-        "dir-gnn", AWKWARD["directed"](), depth=5, convolution="gcn", direction="in", num_layers=4
+        "dir-gnn", AWKWARD["directed"](), depth=5, conv="gcn", direction="in", num_layers=4
     )
     assert (len(given.convs), given.convolution, given.alpha) == (5, "gcn", 0.0)
     _, without = build("dir-gnn", AWKWARD["directed"](), directed="symmetrise")

@@ -13,7 +13,7 @@ from herofilter.data import check_graph, select_split
 from herofilter.errors import ConfigError
 from herofilter.nn import find_model
 from herofilter.training.artifacts.run_folder import RunFolder
-from herofilter.training.protocol import notify_split, spread
+from herofilter.training.protocol import notify_split, ranking_spreads, spread
 from herofilter.training.search.portfolio import Member, portfolio
 from herofilter.training.search.portfolio_run import PortfolioRun
 
@@ -129,6 +129,7 @@ def _summarise(chosen: dict[str, dict[str, Any]], members: Sequence[Member]) -> 
         key: spread([entry[key] for entry in chosen.values()])
         for key in ("test_accuracy", "val_accuracy")
     }
+    summary.update(ranking_spreads(list(chosen.values())))
     summary["splits"] = [int(split) for split in chosen]
     summary["seconds"] = sum(entry["seconds"] for entry in chosen.values())
     summary["picked"] = {split: entry["picked"] for split, entry in chosen.items()}
