@@ -191,7 +191,7 @@ def _over_classes(
 ) -> float | None:
     logits = logits.double()
     known = []
-    for number in [1] if logits.size(1) == 2 else y.unique().tolist():
+    for number in [1] if logits.size(1) == 2 else torch.unique(y).tolist():
         rest = logits.clone()
         rest[:, number] = float("-inf")
         # log-odds have the order of the probabilities, of which several may round to one
