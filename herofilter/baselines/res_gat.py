@@ -6,7 +6,13 @@ from torch_geometric.nn import GATConv
 
 from herofilter.baselines.edge_attention import edges_of
 from herofilter.baselines.gat import attend
-from herofilter.baselines.residual_stack import DEPTH, OPTIONS, ResidualStack, deep_arguments
+from herofilter.baselines.residual_stack import (
+    DEPTH,
+    NORM,
+    OPTIONS,
+    ResidualStack,
+    deep_arguments,
+)
 from herofilter.baselines.token_block import check_heads
 from herofilter.config import Config
 from herofilter.nn.dropout import Dropout
@@ -49,7 +55,7 @@ class ResGAT(ResidualStack):
         dropout: float = 0.5,
         input_dropout: float = 0.5,
         num_embeddings: int = 0,
-        normalise: str = "layer",
+        normalise: str = NORM,
         heads: int = 1,
     ) -> None:
         check_heads(hidden_channels, heads)

@@ -14,7 +14,8 @@ from herofilter.nn.classifier import select
 from herofilter.nn.registry import Arguments, Option, arguments
 from herofilter.nn.stem import FeatureLinear
 
-DEPTH = 5
+DEPTH = 3
+NORM = "batch"
 LAYER_NORMS = ("layer", "batch", "none")
 OPTIONS: dict[str, tuple[Option, ...]] = {
     "depth": (2, 3, 5, 8, 10),
@@ -60,7 +61,7 @@ class ResidualStack(FeatureModel):
         dropout: float = 0.5,
         input_dropout: float = 0.5,
         num_embeddings: int = 0,
-        normalise: str = "layer",
+        normalise: str = NORM,
     ) -> None:
         check_choice("normalise", normalise, LAYER_NORMS)
         super().__init__(in_channels, hidden_channels, dropout, input_dropout, num_embeddings)
@@ -98,10 +99,10 @@ def deep_arguments(data: Data, config: Config) -> tuple[Arguments, str]:
         >>> from herofilter.data import csbm
         >>> found, norm = deep_arguments(csbm(num_nodes=60), Config().replace(depth=8))
         >>> found.num_layers, norm
-        (8, 'layer')
+        (8, 'batch')
     """
     settings = config.baseline
-    norm = "layer" if settings.normalise == "own" else settings.normalise
+    norm = NORM if settings.normalise == "own" else settings.normalise
     return arguments(data, config)._replace(num_layers=settings.depth or DEPTH), norm
 
 
