@@ -105,6 +105,7 @@ def paper_config() -> Config:
         num_layers=2,
         head_layers=2,
         weight_decay=5e-4,
+        filter_lr=1e-3,
         monitor="loss",
     )
 

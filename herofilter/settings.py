@@ -9,10 +9,13 @@ PATCHERS = ("auto", "polynomial", "local", "spectral", "fast")
 AGGREGATIONS = ("slot_concat", "ego_concat", "weighted", "flatten", "mean", "sum")
 SCORE_NORMS = ("max", "l1", "raw", "straight_through")
 NORMS = ("feature", "patch", "none")
-MONITORS = ("accuracy", "loss")
+MONITORS = ("accuracy", "auc", "loss")
 FEATURE_SCALINGS = ("none", "rows")
 RELATIONS = ("out", "in", "coreference", "cocitation")
 SELECTIONS = ("top", "signed")
+LAYER_NORMS = ("own", "layer", "batch", "none")
+CONVOLUTIONS = ("own", "gcn", "sage")
+DIRECTIONS = ("own", "both", "in", "out")
 BASES = ("own", "monomial", "bernstein", "chebyshev")
 
 
@@ -146,13 +149,14 @@ class TrainConfig:
     """How a model is trained.
 
     Args:
-        lr: learning rate of everything but the filter.
-        weight_decay: of everything but the filter and learned node vectors.
-        filter_lr: learning rate of the filter weights.
-        learn_filter: whether the filter learns; off, it keeps its start.
+        lr: learning rate.
+        weight_decay: of everything but filters and learned node vectors.
+        filter_lr: learning rate of filter weights, those of HeroFilter and of the baselines that
+            learn one (GPRGNN, BernNet, ChebNetII); 0 takes ``lr``.
+        learn_filter: whether these weights learn; off, they keep their start.
         epochs: at most so many.
         patience: epochs without improvement before training stops.
-        monitor: validation ``accuracy`` (ties: lower loss) or ``loss``.
+        monitor: validation ``accuracy`` or ``auc`` (ties: lower loss), or ``loss``.
         refresh_every: epochs between two choices of patch members.
         freeze_after: epochs after which the choice stays as it is; 0 for never.
         batch_size: nodes per step; 0 takes all at once up to 10 000 training nodes, else 2048; a
@@ -165,7 +169,7 @@ class TrainConfig:
 
     lr: float = 0.01
     weight_decay: float = 5e-3
-    filter_lr: float = 1e-3
+    filter_lr: float = 0.0
     learn_filter: bool = True
     epochs: int = 500
     patience: int = 50
@@ -191,9 +195,10 @@ class TrainConfig:
                 f"label_smoothing must be at least 0 and below 1 (got {self.label_smoothing:g})"
             )
         _at_least("seed", self.seed, 0)
-        for name in ("lr", "filter_lr"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise ConfigError(f"{name} must be above 0 (got {getattr(self, name):g})")
+        if not 0 < self.lr < float("inf"):
+            raise ConfigError(f"lr must be above 0 (got {self.lr:g})")
+        if not 0 <= self.filter_lr < float("inf"):
+            raise ConfigError(f"filter_lr must be at least 0 and finite (got {self.filter_lr:g})")
         if not self.weight_decay >= 0:
             raise ConfigError(f"weight_decay must not be negative (got {self.weight_decay:g})")
 
@@ -210,6 +215,12 @@ class BaselineConfig:
         heads: heads of attention; 0 takes the model's own.
         tokens: tokens, virtual nodes or entries of a codebook; 0 takes the model's own.
         basis: PolyFormer's polynomials; ``own`` takes the model's own.
+        depth: layers of a deep baseline, in place of ``num_layers``; 0 takes the model's own.
+        normalise: norm after each layer of a deep baseline: ``layer``, ``batch`` or ``none``;
+            ``own`` takes the model's own.
+        conv: Dir-GNN's: ``gcn`` or ``sage``; ``own`` takes the model's own.
+        direction: the edges of a node that Dir-GNN reads: ``both`` kinds, those that come ``in`` or
+            those that go ``out``; ``own`` takes the model's own.
     """
 
     hops: int = 0
@@ -217,10 +228,17 @@ class BaselineConfig:
     heads: int = 0
     tokens: int = 0
     basis: str = "own"
+    depth: int = 0
+    normalise: str = "own"
+    conv: str = "own"
+    direction: str = "own"
 
     def __post_init__(self) -> None:
         check_choice("basis", self.basis, BASES)
-        for name in ("hops", "heads", "tokens"):
+        check_choice("normalise", self.normalise, LAYER_NORMS)
+        check_choice("conv", self.conv, CONVOLUTIONS)
+        check_choice("direction", self.direction, DIRECTIONS)
+        for name in ("hops", "heads", "tokens", "depth"):
             _at_least(name, getattr(self, name), 0)
         if not 0 <= self.alpha <= 1:
             raise ConfigError(f"alpha must be between 0 and 1 (got {self.alpha:g})")

@@ -31,6 +31,8 @@ def test_dict_round_trip() -> None:
         ("patch_size=0", "patch_size must be at least 1 (got 0)"),
         ("dropout=1.0", "dropout must be at least 0 and below 1 (got 1)"),
         ("lr=0", "lr must be above 0 (got 0)"),
+        ("filter_lr=-1", "filter_lr must be at least 0 and finite (got -1)"),
+        ("filter_lr=inf", "filter_lr must be at least 0 and finite (got inf)"),
         ("lr=fast", "lr must be of type float (got 'fast')"),
         ("weight_decay=-1", "weight_decay must not be negative (got -1)"),
         ("expansion=0", "expansion must be above 0 (got 0)"),

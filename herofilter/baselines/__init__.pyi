@@ -13,6 +13,9 @@ from .chebnet import (
 from .chebnetii import (
     ChebNetII as ChebNetII,
 )
+from .dir_gnn import (
+    DirGNN as DirGNN,
+)
 from .exphormer import (
     Exphormer as Exphormer,
 )
@@ -57,6 +60,15 @@ from .polyformer import (
 )
 from .polynormer import (
     Polynormer as Polynormer,
+)
+from .res_gat import (
+    ResGAT as ResGAT,
+)
+from .res_gcn import (
+    ResGCN as ResGCN,
+)
+from .res_graphsage import (
+    ResGraphSAGE as ResGraphSAGE,
 )
 from .sgformer import (
     SGFormer as SGFormer,

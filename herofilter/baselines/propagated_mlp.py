@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 
-from torch import Tensor
+from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from herofilter.baselines.mlp import MLP
@@ -16,7 +16,8 @@ class PropagatedMLP(NodeClassifier):
         \mathbf{Z} = g(\mathbf{L}) \, \mathrm{MLP}(\mathbf{X})
 
     A subclass holds the coefficients of the polynomial g, learned or fixed, and computes the
-    product in :meth:`propagate`.
+    product in :meth:`propagate`. Learned ones are parameters of the model itself and have no weight
+    decay.
 
     Args:
         mlp: gives logits from the features alone.
@@ -38,6 +39,10 @@ class PropagatedMLP(NodeClassifier):
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
         return select(self.propagate(data, self.mlp(data)), nodes)
+
+    def filter_parameters(self) -> list[nn.Parameter]:
+        # the coefficients of g; all others are the perceptron's
+        return list(self.parameters(recurse=False))
 
     def reset_coefficients(self) -> None:
         """Set the coefficients of g to their start; by default there are none to learn."""

@@ -11,7 +11,8 @@ from herofilter.errors import DatasetError, did_you_mean
 ABOUT = "graph.json"
 DATASETS = (
     *("cora", "citeseer", "pubmed", "texas", "cornell", "wisconsin"),
-    *("chameleon", "squirrel", "actor", "chameleon-filtered", "squirrel-filtered"),
+    *("chameleon", "squirrel", "actor", "chameleon-filtered", "chameleon-filtered-directed"),
+    *("squirrel-filtered", "squirrel-filtered-directed"),
     *("roman-empire", "amazon-ratings", "minesweeper", "tolokers", "questions"),
     *("ogbn-arxiv", "arxiv-year", "arxiv-structure", "arxiv-year-structure"),
     *("snap-patents", "penn94", "karate", "csbm"),

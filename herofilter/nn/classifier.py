@@ -78,7 +78,7 @@ class NodeClassifier(nn.Module, ABC):
         return LARGEST_BATCH
 
     def filter_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters that are trained with the filter's learning rate."""
+        """Return the weights of learned filters, which are trained without weight decay."""
         return []
 
     def refresh(self) -> None:

@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from herofilter.measures import DataCard
     from herofilter.nn.registry import ModelEntry
 
+# by their titles in the table of a run; a measure that isn't known for all splits isn't shown
+_MEASURES = {
+    "validation": "val_accuracy",
+    "test": "test_accuracy",
+    "test AUC": "test_auc",
+    "test AP": "test_average_precision",
+}
+
 
 def percent(entry: dict[str, Any]) -> str:
     """Return ``mean ± std`` of an accuracy in percent."""
@@ -43,24 +51,21 @@ def demo_table(result: dict[str, Any]) -> Table:
 
 
 def train_table(summary: dict[str, Any]) -> Table:
-    """Return a run's accuracy per split and over all of them."""
+    """Return a run's accuracy, AUC and average precision per split and over all of them."""
     table = Table(title=f"{summary['title']} on {summary['graph']}")
     picked = summary.get("picked", {})
     titles = {member["name"]: member["title"] for member in summary.get("members", ())}
-    for title in ("split", "validation", "test", *["picked"] * bool(picked)):
+    measures = {title: summary.get(key) for title, key in _MEASURES.items()}
+    shown = {title: entry for title, entry in measures.items() if entry is not None}
+    for title in ("split", *shown, *["picked"] * bool(picked)):
         table.add_column(title, justify="right")
-    rows = zip(
-        summary["splits"],
-        summary["val_accuracy"]["values"],
-        summary["test_accuracy"]["values"],
-        strict=True,
-    )
-    for split, val, test in rows:
+    for number, split in enumerate(summary["splits"]):
         name = picked.get(str(split))
-        shown = [f"{name} ({titles[name]})"] if name else []
-        table.add_row(str(split), f"{100 * val:.1f}", f"{100 * test:.1f}", *shown)
+        member = [f"{name} ({titles[name]})"] if name else []
+        values = (entry["values"][number] for entry in shown.values())
+        table.add_row(str(split), *(f"{100 * value:.1f}" for value in values), *member)
     table.add_section()
-    table.add_row("mean ± std", percent(summary["val_accuracy"]), percent(summary["test_accuracy"]))
+    table.add_row("mean ± std", *(percent(entry) for entry in shown.values()))
     return table
 
 

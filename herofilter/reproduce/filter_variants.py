@@ -4,7 +4,13 @@ from typing import NamedTuple
 
 from herofilter.config import Config
 
-BASE = ("patcher=spectral", "directed=symmetrise", "self_loops=true", "patch_size=9")
+BASE = (
+    "patcher=spectral",
+    "directed=symmetrise",
+    "self_loops=true",
+    "patch_size=9",
+    "filter_lr=0.001",
+)
 
 
 class Variant(NamedTuple):

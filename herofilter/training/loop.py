@@ -122,7 +122,7 @@ def train(
         if score_test:
             test_nodes = data.test_mask.nonzero().view(-1)
             logits = _logits(model, data, test_nodes)
-            test_score = score(logits, data.y[test_nodes])
+            test_score = score(logits, data.y[test_nodes], with_auc=True)
             report = full_score(logits, data.y[test_nodes])
     return TrainResult(
         train=train_score,
@@ -160,7 +160,7 @@ def stream_logits(
 
 def evaluate(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:
     """Return the model's score on ``nodes``."""
-    return score(predict_logits(model, data, nodes), data.y[nodes])
+    return score(predict_logits(model, data, nodes), data.y[nodes], with_auc=True)
 
 
 def _logits(model: NodeClassifier, data: Data, nodes: Tensor) -> Tensor:
@@ -168,8 +168,8 @@ def _logits(model: NodeClassifier, data: Data, nodes: Tensor) -> Tensor:
         return torch.cat(list(logit_chunks(model, data, nodes, EVAL_BATCH)))
 
 
-def _score(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:
-    return score(_logits(model, data, nodes), data.y[nodes])
+def _score(model: NodeClassifier, data: Data, nodes: Tensor, with_auc: bool = True) -> Score:
+    return score(_logits(model, data, nodes), data.y[nodes], with_auc)
 
 
 def _epochs(
@@ -199,7 +199,7 @@ def _epochs(
                 f"the training loss must be a number (got nan in epoch {number}); "
                 f"lower lr (now {config.lr:g})"
             )
-        val = _score(model, data, val_nodes)
+        val = _score(model, data, val_nodes, config.monitor == "auc")
         stopping.update(number, val, model)
         epoch = Epoch(number, progress.loss / train_nodes.numel(), val.loss, val.accuracy)
         progress.history.append(epoch)

@@ -13,7 +13,7 @@ def make_optimizers(
 ) -> list[torch.optim.Optimizer]:
     """Return Adam for the weights of ``model``, and :class:`RowAdam` for ``tables``, if any.
 
-    The filter has its own rate; neither it nor learned vectors decay.
+    Neither filter weights nor learned vectors decay; filters may have a rate of their own.
 
     Args:
         model: what is trained.
@@ -31,7 +31,7 @@ def make_optimizers(
     ]
     if config.learn_filter:
         filters = model.filter_parameters()
-        groups.append({"params": filters, "weight_decay": 0.0, "lr": config.filter_lr})
+        groups.append({"params": filters, "weight_decay": 0.0, "lr": config.filter_lr or config.lr})
     kept = [group for group in groups if group["params"]]
     optimizers: list[torch.optim.Optimizer] = [
         torch.optim.Adam(kept, lr=config.lr, fused=True),

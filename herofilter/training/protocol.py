@@ -3,7 +3,7 @@
 import dataclasses
 import statistics
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,8 @@ from herofilter.training.prepare import prepare
 from herofilter.training.seeding import seeded
 
 WORTH_A_PROCESS = 1000
-MORE_MEASURES = ("balanced_accuracy", "macro_f1", "auc", "calibration_error")
+MORE_MEASURES = ("balanced_accuracy", "macro_f1", "auc", "average_precision", "calibration_error")
+RANKING_MEASURES = ("test_auc", "test_average_precision", "val_auc")
 
 
 def train_splits(
@@ -62,8 +63,8 @@ def train_splits(
 
     Returns:
         ``graph``, ``model``, ``title`` (what the model is with these settings), ``config``,
-        ``test_accuracy`` and ``val_accuracy`` (each with ``mean``, ``std``, ``values``),
-        ``splits``, ``seconds``, ``interrupted``.
+        ``test_accuracy`` and ``val_accuracy`` (each with ``mean``, ``std``, ``values``), what
+        :func:`ranking_spreads` returns, ``splits``, ``seconds``, ``interrupted``.
     """
     config = config or Config()
     if workers < 1:
@@ -112,6 +113,7 @@ def train_splits(
         "title": model_title(model, resolve(prepared, config)),
         "test_accuracy": spread([entry["test_accuracy"] for entry in chosen]),
         "val_accuracy": spread([entry["val_accuracy"] for entry in chosen]),
+        **ranking_spreads(chosen),
         "splits": [split for split in splits if str(split) in finished],
         "seconds": sum(entry["seconds"] for entry in chosen),
         "interrupted": interrupted,
@@ -145,6 +147,7 @@ def split_metrics(result: TrainResult, seconds: float) -> dict[str, Any]:
         "test_loss": result.test.loss,
         "val_accuracy": result.val.accuracy,
         "val_loss": result.val.loss,
+        "val_auc": result.val.auc,
         "train_accuracy": result.train.accuracy,
         "best_epoch": result.best_epoch,
         "epochs": len(result.history),
@@ -172,6 +175,19 @@ def spread(values: Sequence[float]) -> dict[str, Any]:
     std = statistics.stdev(values) if len(values) > 1 else 0.0
     mean = statistics.fmean(values) if values else float("nan")
     return {"mean": mean, "std": std, "values": list(values)}
+
+
+def ranking_spreads(metrics: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any] | None]:
+    """Return ``test_auc``, ``test_average_precision`` and ``val_auc`` over splits.
+
+    Each has ``mean``, ``std`` and ``values``, or is None where a split lacks it.
+    """
+    found: dict[str, dict[str, Any] | None] = {}
+    for name in RANKING_MEASURES:
+        values = [entry.get(name) for entry in metrics]
+        known = [value for value in values if value is not None]
+        found[name] = spread(known) if known and len(known) == len(values) else None
+    return found
 
 
 def default_workers(data: Data, splits: Sequence[int]) -> int:

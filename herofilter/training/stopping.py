@@ -11,7 +11,8 @@ class EarlyStopping:
     """Remember the best epoch on validation and say when patience has run out.
 
     Args:
-        monitor: ``accuracy`` (ties go to the lower loss) or ``loss``.
+        monitor: ``accuracy`` or ``auc`` (ties go to the lower loss), or ``loss``. A score without
+            an AUC, for lack of a second class, ties with all others.
         patience: epochs without improvement that are allowed.
     """
 
@@ -50,5 +51,5 @@ class EarlyStopping:
         return before.copy_(value)
 
     def _rank(self, score: Score) -> tuple[float, float]:
-        accuracy = score.accuracy if self.monitor == "accuracy" else 0.0
-        return accuracy, -score.loss
+        watched = {"accuracy": score.accuracy, "auc": score.auc or 0.0, "loss": 0.0}
+        return watched[self.monitor], -score.loss

@@ -76,7 +76,7 @@ def test_variants() -> None:
     assert len(VARIANTS) == 14
     configs = {name: variant_config(name) for name in VARIANTS}
     reference = Config().replace(
-        patcher="spectral", directed="symmetrise", self_loops=True, patch_size=9
+        patcher="spectral", directed="symmetrise", self_loops=True, patch_size=9, filter_lr=1e-3
     )
     assert configs["learned"] == reference
     assert configs["fixed"] == reference.replace(learn_filter=False)

@@ -83,6 +83,24 @@ def test_accuracy_and_loss_choose_different_epochs() -> None:
     assert by_accuracy.best_epoch != by_loss.best_epoch
 
 
+def test_the_best_epoch_by_auc_is_kept() -> None:
+    data = contrary(one_split())
+    nodes = data.val_mask.nonzero().view(-1)
+    config = TrainConfig(epochs=40, patience=40, lr=0.1, weight_decay=0.0, monitor="auc")
+    model, seen = linear(), []
+
+    def note(event: Event) -> None:
+        found = evaluate(model, data, nodes)
+        seen.append((found.auc, -found.loss))
+
+    result = train(model, data, config, note)
+    assert result.best_epoch == max(range(40), key=seen.__getitem__)
+    assert result.val == evaluate(model, data, nodes)
+    assert result.val.auc == max(seen)[0]
+    by_accuracy = train(linear(), data, dataclasses.replace(config, monitor="accuracy"))
+    assert by_accuracy.best_epoch != result.best_epoch
+
+
 # the optimiser
 
 

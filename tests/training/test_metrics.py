@@ -12,7 +12,10 @@ from herofilter.errors import GraphError
 from herofilter.training.metrics import (
     CONFIDENCE_BINS,
     auc,
+    average_precision,
     calibration_error,
+    class_auc,
+    class_average_precision,
     class_weights,
     full_score,
     score,
@@ -92,10 +95,63 @@ def test_auc_agrees_with_scikit_learn(step: float) -> None:
     assert auc(scores, y == 1) == pytest.approx(oracle.roc_auc_score(y, scores))
 
 
-def test_auc_needs_two_classes_that_both_occur() -> None:
+@pytest.mark.parametrize("step", [1e-9, 0.5])
+def test_average_precision_agrees_with_scikit_learn(step: float) -> None:
+    logits, y = drawn(150, 2, seed=5)
+    scores = ((logits[:, 1] - logits[:, 0]).double() / step).round() * step
+    expected = oracle.average_precision_score(y, scores)
+    assert average_precision(scores, y == 1) == pytest.approx(expected)
+    assert average_precision(scores, y == 7) is None
+    assert average_precision(scores, y >= 0) == 1.0
+
+
+@pytest.mark.parametrize("classes", [2, 3, 6])
+def test_ranking_of_classes_agrees_with_scikit_learn(classes: int) -> None:
+    logits, y = drawn(400, classes, seed=6)
+    probabilities = torch.softmax(logits.double(), 1).numpy()
+    found = full_score(logits, y)
+    assert found["auc"] == class_auc(logits, y) == score(logits, y, with_auc=True).auc
+    assert score(logits, y).auc is None
+    if classes == 2:
+        # of the second class
+        probabilities = probabilities[:, 1]
+        assert found["auc"] == pytest.approx(class_auc(logits.flip(1), 1 - y))
+        assert found["average_precision"] != pytest.approx(
+            class_average_precision(logits.flip(1), 1 - y)
+        )
+    expected = oracle.roc_auc_score(y, probabilities, multi_class="ovr", average="macro")
+    assert found["auc"] == pytest.approx(expected)
+    expected = oracle.average_precision_score(y, probabilities, average="macro")
+    assert found["average_precision"] == pytest.approx(expected)
+
+
+def test_classes_that_do_not_occur_are_left_out() -> None:
+    logits, y = drawn(300, 5, seed=7)
+    kept = (y != 1) & (y != 4)
+    logits, y = logits[kept], y[kept]
+    probabilities = torch.softmax(logits.double(), 1)
+    for name, measure in (
+        ("auc", oracle.roc_auc_score),
+        ("average_precision", oracle.average_precision_score),
+    ):
+        expected = [measure(y == number, probabilities[:, number]) for number in (0, 2, 3)]
+        assert full_score(logits, y)[name] == pytest.approx(np.mean(expected))
+
+
+def test_probabilities_that_round_to_one_are_still_ranked() -> None:
+    logits = torch.tensor([[60.0, 0.0, 0.0], [50.0, 0.0, 0.0], [0.0, 60.0, 0.0]])
+    assert torch.softmax(logits.double(), 1)[:2, 0].tolist() == [1.0, 1.0]
+    assert class_auc(logits, torch.tensor([0, 2, 1])) == 1.0
+
+
+def test_auc_needs_two_classes_that_occur() -> None:
     assert full_score(*drawn(50, 2))["auc"] is not None
-    assert full_score(*drawn(50, 3))["auc"] is None
-    assert full_score(torch.randn(4, 2), torch.ones(4, dtype=torch.long))["auc"] is None
+    alone = torch.ones(4, dtype=torch.long)
+    for classes in (2, 3):
+        found = full_score(torch.randn(4, classes), alone)
+        assert (found["auc"], found["average_precision"]) == (None, 1.0)
+    assert full_score(torch.randn(4, 2), 0 * alone)["average_precision"] is None
+    assert full_score(torch.randn(4, 1), 0 * alone)["auc"] is None
 
 
 def test_the_measures_are_ready_for_json() -> None:

@@ -52,6 +52,38 @@ def test_tables_are_moved_by_rows_and_the_rest_by_adam() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "weights"),
+    [("gprgnn", ["gamma"]), ("bernnet", ["theta"]), ("chebnetii", ["gamma"]), ("appnp", [])],
+)
+def test_filters_of_baselines_do_not_decay(name: str, weights: list[str]) -> None:
+    model = build(name)
+    named = {id(entry): key for key, entry in model.named_parameters()}
+    assert [named[id(entry)] for entry in model.filter_parameters()] == weights
+    for rate, expected in ((0.0, 0.3), (0.2, 0.2)):
+        config = TrainConfig(lr=0.3, filter_lr=rate, weight_decay=0.1)
+        groups = make_optimizers(model, config)[0].param_groups
+        others = [group for group in groups if group["weight_decay"]]
+        assert [(group["lr"], group["weight_decay"]) for group in others] == [(0.3, 0.1)]
+        found = {
+            named[id(entry)]: (group["lr"], group["weight_decay"])
+            for group in groups
+            for entry in group["params"]
+            if named[id(entry)] in weights
+        }
+        assert found == dict.fromkeys(weights, (expected, 0.0))
+
+
+@pytest.mark.parametrize("learn_filter", [True, False])
+def test_filters_of_baselines_learn_unless_told_otherwise(learn_filter: bool) -> None:
+    model = build("gprgnn")
+    start = copies(model)
+    train(model, BARE, TrainConfig(epochs=3, learn_filter=learn_filter))
+    end = copies(model)
+    assert torch.equal(end["gamma"], start["gamma"]) is not learn_filter
+    assert not torch.equal(end["mlp.stem.linear.weight"], start["mlp.stem.linear.weight"])
+
+
+@pytest.mark.parametrize(
     ("name", "batch_size", "expected"),
     [
         ("herofilter", 0, [torch.optim.Adam]),

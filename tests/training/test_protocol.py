@@ -15,7 +15,7 @@ from herofilter.data import select_split
 from herofilter.errors import ConfigError, GraphError
 from herofilter.files import load_tensors
 from herofilter.training import default_workers, prepare, protocol, train_splits
-from herofilter.training.protocol import WORTH_A_PROCESS, spread, train_split
+from herofilter.training.protocol import WORTH_A_PROCESS, ranking_spreads, spread, train_split
 from tests.events import epochs, steps, stop_in, told
 from tests.training.graphs import SMALL, graph
 
@@ -43,9 +43,19 @@ def test_the_summary_says_what_was_run() -> None:
     assert summary["splits"] == [0, 2]
     assert summary["seconds"] > 0
     assert not summary["interrupted"]
-    for key in ("test_accuracy", "val_accuracy"):
+    for key in ("test_accuracy", "val_accuracy", "test_auc", "test_average_precision", "val_auc"):
         assert summary[key] == spread(summary[key]["values"])
         assert len(summary[key]["values"]) == 2
+
+
+def test_a_measure_that_a_split_lacks_has_no_mean() -> None:
+    splits = [{"test_auc": 0.5, "val_auc": 0.5}, {"test_auc": 0.7, "val_auc": None}]
+    assert ranking_spreads(splits) == {
+        "test_auc": spread([0.5, 0.7]),
+        "test_average_precision": None,
+        "val_auc": None,
+    }
+    assert set(ranking_spreads([]).values()) == {None}
 
 
 def test_each_split_is_trained_on_its_own() -> None:

@@ -87,11 +87,14 @@ def test_nothing_to_restore_before_the_first_epoch() -> None:
         ("accuracy", [(0.7, 1.0), (0.7, 0.9), (0.7, 0.95)], 1),
         ("accuracy", [(0.7, 1.0), (0.7, 1.0)], 0),
         ("accuracy", [(0.0, 3.0), (0.0, 4.0)], 0),
+        ("auc", [(0.9, 1.0, 0.6), (0.1, 2.0, 0.8), (0.5, 0.1, 0.7)], 1),
+        ("auc", [(0.9, 1.0, 0.8), (0.1, 0.5, 0.8), (0.5, 0.7, 0.8)], 1),
+        ("auc", [(0.9, 1.0, None), (0.1, 0.5, None), (0.5, 0.7, None)], 1),
         ("loss", [(0.9, 1.0), (0.1, 0.5), (0.8, 0.7)], 1),
         ("loss", [(0.1, 0.5), (0.9, 0.5)], 0),
     ],
 )
-def test_which_epoch_is_best(monitor: str, scores: list[tuple[float, float]], best: int) -> None:
+def test_which_epoch_is_best(monitor: str, scores: list[tuple[float, ...]], best: int) -> None:
     stopping = EarlyStopping(monitor, patience=99)
     run(stopping, [Score(*score) for score in scores])
     assert stopping.best_epoch == best

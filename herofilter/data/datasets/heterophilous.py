@@ -41,7 +41,22 @@ def read_npz(path: str | Path) -> Data:
         >>> read_npz(file).edge_index.shape
         torch.Size([2, 4])
     """
-    file = Path(path)
+    return _read(Path(path))
+
+
+def read_collected(paths: Mapping[str, Path], directed: bool = False) -> Data:
+    """Read the one file of a named graph of the collection.
+
+    ``directed`` keeps directions; the files of the collection don't say whether they have any.
+    """
+    (path,) = paths.values()
+    data = _read(path, directed)
+    # the registry knows better which splits these are
+    del data.variant
+    return data
+
+
+def _read(file: Path, directed: bool = False) -> Data:
     check_npz_file(file)
     with reading(file, "numpy's npz layout"), np.load(file, allow_pickle=False) as archive:
         arrays = {key: archive[key] for key in archive.files}
@@ -54,19 +69,11 @@ def read_npz(path: str | Path) -> Data:
             f"{file} must hold {', '.join(missing)} (it holds {', '.join(sorted(arrays))}); "
             "read_npz lists the keys of the layout"
         )
-    return _graph(file, arrays, seeded=not given_masks)
+    directed = directed or bool(arrays.get("directed", False))
+    return _graph(file, arrays, seeded=not given_masks, directed=directed)
 
 
-def read_collected(paths: Mapping[str, Path]) -> Data:
-    """Read the one file of a named graph of the collection."""
-    (path,) = paths.values()
-    data = read_npz(path)
-    # the registry knows better which splits these are
-    del data.variant
-    return data
-
-
-def _graph(file: Path, arrays: dict[str, np.ndarray], *, seeded: bool) -> Data:
+def _graph(file: Path, arrays: dict[str, np.ndarray], *, seeded: bool, directed: bool) -> Data:
     with reading(file, "the layout that read_npz describes"):
         y = torch.from_numpy(arrays["node_labels"])
         edges = torch.from_numpy(arrays["edges"].astype(np.int64, casting="same_kind"))
@@ -79,7 +86,7 @@ def _graph(file: Path, arrays: dict[str, np.ndarray], *, seeded: bool) -> Data:
     data.variant = "random 48/32/20" if seeded else "splits of the file"
     check_graph(data)
     data.y = y.long()
-    if not bool(arrays.get("directed", False)):
+    if not directed:
         data.edge_index = to_undirected(data.edge_index, num_nodes=data.num_nodes)
     if seeded:
         data.train_mask, data.val_mask, data.test_mask = random_splits(data.y, 10)

@@ -76,11 +76,19 @@ def _wikipedia(name: str) -> DatasetInfo:
     return DatasetInfo(name, text, "wikipedia", 10, source)
 
 
-def _filtered(name: str) -> DatasetInfo:
-    file = heterophilous.npz_file(f"{name}-filtered", f"{name}_filtered")
-    source = Source("filtered 48/32/20", heterophilous.read_collected, (file,))
-    text = f"{name} without its duplicate nodes"
-    return DatasetInfo(f"{name}-filtered", text, "heterophilous-graphs", 10, source)
+def _filtered(name: str) -> list[DatasetInfo]:
+    def source(stem: str, directed: bool) -> Source:
+        file = heterophilous.npz_file(f"{name}-filtered", stem)
+        read = partial(heterophilous.read_collected, directed=directed)
+        return Source(f"filtered 48/32/20{', directed' if directed else ''}", read, (file,))
+
+    text, family = f"{name} without its duplicate nodes", "heterophilous-graphs"
+    both = source(f"{name}_filtered", directed=False)
+    kept = source(f"{name}_filtered_directed", directed=True)
+    return [
+        DatasetInfo(f"{name}-filtered", text, family, 10, both),
+        DatasetInfo(f"{name}-filtered-directed", f"{text}, with directions", family, 10, kept),
+    ]
 
 
 def _collected(name: str, text: str, metric: str = "accuracy") -> DatasetInfo:
@@ -159,7 +167,8 @@ REGISTRY: dict[str, DatasetInfo] = {
         *map(_webkb, ("texas", "cornell", "wisconsin")),
         *map(_wikipedia, ("chameleon", "squirrel")),
         _actor(),
-        *map(_filtered, ("chameleon", "squirrel")),
+        *_filtered("chameleon"),
+        *_filtered("squirrel"),
         _collected("roman-empire", "words of a Wikipedia article, by syntactic role"),
         _collected("amazon-ratings", "products bought together, by rating"),
         _collected("minesweeper", "a grid with mines to find", "auc"),

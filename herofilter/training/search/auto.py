@@ -15,7 +15,7 @@ from herofilter.nn import find_model
 from herofilter.nn.build import resolve
 from herofilter.nn.naming import model_title
 from herofilter.training.artifacts.run_folder import RunFolder
-from herofilter.training.protocol import notify_split, spread
+from herofilter.training.protocol import notify_split, ranking_spreads, spread
 from herofilter.training.search.portfolio import Member, portfolio
 from herofilter.training.search.portfolio_run import PortfolioRun
 
@@ -142,6 +142,7 @@ def _summarise(
         key: spread([entry[key] for entry in chosen.values()])
         for key in ("test_accuracy", "val_accuracy")
     }
+    summary.update(ranking_spreads(list(chosen.values())))
     summary["splits"] = [int(split) for split in chosen]
     summary["seconds"] = sum(entry["seconds"] for entry in chosen.values())
     summary["picked"] = {split: entry["picked"] for split, entry in chosen.items()}

@@ -95,7 +95,9 @@ class PortfolioRun:
         best = self.best
         y = self.y[self.test_nodes]
         result = replace(
-            best.result, test=score(best.test_logits, y), report=full_score(best.test_logits, y)
+            best.result,
+            test=score(best.test_logits, y, with_auc=True),
+            report=full_score(best.test_logits, y),
         )
         entries = {run.member.name: _entry(run, short=True) for run in self.short}
         for run in self.runs:

@@ -76,9 +76,11 @@ class SearchSpace:
             self._suggest_patches(settings)
             _suggest_mixer(settings)
         else:
-            settings.choice("num_layers", 1, 2, 3)
+            own = find_model(self.model).options
+            if "depth" not in own:
+                settings.choice("num_layers", 1, 2, 3)
             _suggest_widths(settings)
-            for key, options in find_model(self.model).options.items():
+            for key, options in own.items():
                 settings.choice(key, *options)
         _suggest_training(settings)
         if self.data.get("x") is not None:
@@ -172,7 +174,7 @@ class SearchSpace:
             if not keeps:
                 parts = _count(settings.choice("filter_starts", *SPECTRAL_STARTS))
         signed = settings.choice("selection", "top", "signed") == "signed"
-        settings.number("filter_lr", 1e-4, 1e-2)
+        settings.choice("filter_lr", 0.0, 1e-4, 1e-3)
         return parts * (2 if signed else 1) - (1 if keeps else 0)
 
     def _suggest_patch_size(self, settings: Settings, least: int) -> None:

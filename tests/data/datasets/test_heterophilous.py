@@ -31,6 +31,18 @@ def test_filtered(folders: Folders, name: str) -> None:
     check_graph(data, split_required=True)
 
 
+@pytest.mark.parametrize("name", ["chameleon", "squirrel"])
+def test_filtered_with_directions(folders: Folders, name: str) -> None:
+    raw_files.write_npz(folders.data / f"{name}-filtered/{name}_filtered_directed.npz")
+    data = load_dataset(f"{name}-filtered-directed", split=9)
+    assert torch.equal(data.edge_index, torch.from_numpy(raw_files.EDGES.T))
+    assert (data.name, data.variant) == (
+        f"{name}-filtered-directed",
+        "filtered 48/32/20, directed",
+    )
+    check_graph(data, split_required=True)
+
+
 def test_own_file(tmp_path: Path) -> None:
     path = raw_files.write_npz(tmp_path / "mine.npz")
     data = load_dataset(path, split=3)

@@ -9,7 +9,7 @@ from tests.data.conftest import Folders
 
 def test_every_dataset_describes_itself() -> None:
     infos = list_datasets()
-    assert len({info.name for info in infos}) == len(infos) == 24
+    assert len({info.name for info in infos}) == len(infos) == 26
     for info in infos:
         assert info.description
         assert info.variant

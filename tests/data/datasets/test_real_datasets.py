@@ -1,11 +1,20 @@
-"""The nine graphs of the paper and the arXiv graph, where their files are at hand."""
+"""The nine graphs of the paper and some others, where their files are at hand."""
 
 import os
 
 import pytest
 import torch
+from torch_geometric.utils import coalesce, remove_self_loops
 
-from herofilter.data import check_graph, load_dataset, num_splits, on_disk, select_split
+from herofilter.data import (
+    check_graph,
+    is_directed,
+    load_dataset,
+    num_splits,
+    on_disk,
+    select_split,
+    symmetrise,
+)
 
 pytestmark = [
     pytest.mark.slow,
@@ -25,7 +34,26 @@ COUNTS = {
     "chameleon": (2277, 36101, 2325, 5),
     "squirrel": (5201, 217073, 2089, 5),
     "actor": (7600, 30019, 932, 5),
+    "chameleon-filtered": (890, 17708, 2325, 5),
+    "chameleon-filtered-directed": (890, 13584, 2325, 5),
+    "squirrel-filtered": (2223, 93996, 2089, 5),
+    "squirrel-filtered-directed": (2223, 65718, 2089, 5),
+    "minesweeper": (10000, 78804, 7, 2),
 }
+DIRECTED = {
+    *("texas", "cornell", "wisconsin", "chameleon", "squirrel", "actor"),
+    *("chameleon-filtered-directed", "squirrel-filtered-directed"),
+}
+
+# those of the unfiltered graphs, less the duplicates
+CHAMELEON = [
+    *((409, 287, 194), (427, 302, 161), (422, 290, 178), (412, 294, 184), (440, 268, 182)),
+    *((434, 292, 164), (418, 284, 188), (421, 310, 159), (431, 287, 172), (426, 278, 186)),
+]
+SQUIRREL = [
+    *((1053, 718, 452), (1080, 700, 443), (1047, 726, 450), (1060, 713, 450), (1055, 719, 449)),
+    *((1077, 691, 455), (1085, 692, 446), (1051, 739, 433), (1049, 691, 483), (1074, 733, 416)),
+]
 
 # training, validation and test nodes; geom-gcn took Cora's from its largest component only, and
 # so did two of the ten splits of CiteSeer
@@ -39,6 +67,11 @@ SIZES = {
     "chameleon": [(1092, 729, 456)] * 10,
     "squirrel": [(2496, 1664, 1041)] * 10,
     "actor": [(3648, 2432, 1520)] * 10,
+    "chameleon-filtered": CHAMELEON,
+    "chameleon-filtered-directed": CHAMELEON,
+    "squirrel-filtered": SQUIRREL,
+    "squirrel-filtered-directed": SQUIRREL,
+    "minesweeper": [(5000, 2500, 2500)] * 10,
 }
 
 
@@ -49,6 +82,7 @@ def test_counts(name: str) -> None:
     data = load_dataset(name, split=None)
     found = (data.num_nodes, data.num_edges, data.num_features, int(data.y.max()) + 1)
     assert found == COUNTS[name]
+    assert is_directed(data) is (name in DIRECTED)
     assert num_splits(data) == 10
     for split in range(10):
         chosen = select_split(data, split)
@@ -69,6 +103,19 @@ def test_public_split(name: str, train: int) -> None:
     same = load_dataset(name)
     assert torch.equal(data.x, same.x)
     assert torch.equal(data.edge_index, same.edge_index)
+
+
+@pytest.mark.parametrize("name", ["chameleon-filtered", "squirrel-filtered"])
+def test_directions_are_all_that_differs(name: str) -> None:
+    if not (on_disk(name) and on_disk(f"{name}-directed")):
+        pytest.skip("not on disk")
+    both, kept = (load_dataset(entry, split=None) for entry in (name, f"{name}-directed"))
+    for key in ("x", "y", "train_mask", "val_mask", "test_mask"):
+        assert torch.equal(both[key], kept[key]), key
+    # only the directed file lists self-loops
+    kept.edge_index, _ = remove_self_loops(kept.edge_index)
+    found = symmetrise(kept).edge_index
+    assert torch.equal(found, coalesce(both.edge_index, num_nodes=both.num_nodes))
 
 
 @pytest.mark.skipif(not on_disk("arxiv-structure"), reason="not on disk")
