@@ -3,6 +3,9 @@
 import torch
 from torch import Tensor, nn
 
+from herofilter.nn.relu_dropout import relu_dropout
+from herofilter.spectral.sparse import is_float32_on_cpu
+
 
 class Dropout(nn.Module):
     """Zero entries with probability ``p`` and rescale the rest, by a mask from random bytes.
@@ -41,11 +44,23 @@ class Dropout(nn.Module):
             )
         return x * self._mask(x, level)
 
+    def after_relu(self, x: Tensor) -> Tensor:
+        """Return dropout of ReLU(x), with the random bytes and the result of both in turn."""
+        level = round(256 * self.p)
+        if not self.training or level == 0:
+            return x.relu()
+        if is_float32_on_cpu(x):
+            return relu_dropout(x, self._bytes(x), level)
+        return self(x.relu())
+
     def _mask(self, x: Tensor, level: int) -> Tensor:
+        keep = self._bytes(x) >= level
+        return keep.to(x.dtype).mul_(256 / (256 - level))
+
+    def _bytes(self, x: Tensor) -> Tensor:
         words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)
         words.random_(-(2**63), None, generator=self.generator)
-        keep = words.view(torch.uint8)[: x.numel()].view(x.shape) >= level
-        return keep.to(x.dtype).mul_(256 / (256 - level))
+        return words.view(torch.uint8)[: x.numel()].view(x.shape)
 
     def extra_repr(self) -> str:
         return f"p={self.p}"

@@ -44,5 +44,5 @@ class Head(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         for i, layer in enumerate(self.layers):
-            x = layer(self.dropout(x if i == 0 else x.relu()))
+            x = layer(self.dropout(x) if i == 0 else self.dropout.after_relu(x))
         return x

@@ -68,8 +68,8 @@ class PatchMLP(TwoLayers):
     def forward(self, tokens: Tensor) -> Tensor:
         # [p, b, h] -> [p, b·h]: a patch layer is then one product, without a transpose
         flat = tokens.reshape(tokens.size(0), -1)
-        hidden = torch.addmm(self.first.bias.unsqueeze(1), self.first.weight, flat).relu_()
-        hidden = self.dropout(hidden)
+        hidden = torch.addmm(self.first.bias.unsqueeze(1), self.first.weight, flat)
+        hidden = self.dropout.after_relu(hidden)
         out = torch.addmm(self.second.bias.unsqueeze(1), self.second.weight, hidden)
         return out.view_as(tokens)
 
@@ -82,7 +82,7 @@ class FeatureMLP(TwoLayers):
     """
 
     def forward(self, tokens: Tensor) -> Tensor:
-        out: Tensor = self.second(self.dropout(self.first(tokens).relu_()))
+        out: Tensor = self.second(self.dropout.after_relu(self.first(tokens)))
         return out
 
 

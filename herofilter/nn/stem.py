@@ -94,7 +94,7 @@ class Stem(nn.Module):
         hidden: Tensor = self.linear(self.input_dropout(rows))
         if self.embedding is not None:
             hidden = hidden + self.embedding(nodes)
-        out: Tensor = self.dropout(hidden.relu() if torch.is_grad_enabled() else hidden.relu_())
+        out: Tensor = self.dropout.after_relu(hidden) if torch.is_grad_enabled() else hidden.relu_()
         return out
 
     def as_layer(self, rows: Tensor) -> tuple[Tensor, Tensor] | None:

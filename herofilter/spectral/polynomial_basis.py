@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from herofilter.spectral.chebyshev import chebyshev_sum
-from herofilter.spectral.polynomial_kernel import chebyshev_adjoint, chebyshev_terms
+from herofilter.spectral.polynomial_kernel import respond_adjoint, respond_chebyshev
 from herofilter.spectral.products import csr_of
 from herofilter.spectral.simd import LANES
 from herofilter.spectral.sparse import (
@@ -39,11 +39,20 @@ class PolynomialBasis(ABC):
     def terms(self, hidden: Tensor) -> Tensor:
         r"""Return every :math:`\mathbf{B}_k \mathbf{H}` without gradients: ``[K + 1, n, h]``."""
 
-    @abstractmethod
-    def adjoint(self, parts: Tensor) -> Tensor:
-        r"""Return :math:`\sum_k \mathbf{B}_k^\top \mathbf{Z}_k`: ``[K + 1, n, h]`` to ``[n, h]``.
+    def sums(
+        self, hidden: Tensor, coefficients: Tensor, keep: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return the responses without gradients, and with ``keep`` also all :meth:`terms`."""
+        terms = self.terms(hidden)
+        return _combine(coefficients, terms), terms if keep else None
 
-        The parts may be overwritten.
+    @abstractmethod
+    def adjoint(self, upstream: Tensor, coefficients: Tensor) -> Tensor:
+        r"""Return :math:`\sum_{fk} \theta_{fk} \mathbf{B}_k^\top \mathbf{G}_f`.
+
+        Shapes:
+            - upstream: ``[f, n, h]``; coefficients: ``[f, K + 1]``
+            - output: ``[n, h]``
         """
 
     def respond(self, hidden: Tensor, coefficients: Tensor) -> Tensor:
@@ -56,7 +65,7 @@ class PolynomialBasis(ABC):
         if torch.is_grad_enabled():
             response: Tensor = _Response.apply(self, hidden, coefficients)  # type: ignore[no-untyped-call]
             return response
-        return _combine(coefficients, self.terms(hidden))
+        return self.sums(hidden, coefficients, keep=False)[0]
 
 
 class ChebyshevBasis(PolynomialBasis):
@@ -80,9 +89,6 @@ class ChebyshevBasis(PolynomialBasis):
     def terms(self, hidden: Tensor) -> Tensor:
         found = hidden.new_empty(self.num_terms, *hidden.shape)
         found[0] = hidden
-        if self._in_one_call(found):
-            chebyshev_terms(*csr_arrays(self._twice), found.numpy())
-            return found
         for k in range(1, self.num_terms):
             product = multiply_sparse(self._once if k == 1 else self._twice, found[k - 1])
             if k == 1:
@@ -91,18 +97,35 @@ class ChebyshevBasis(PolynomialBasis):
                 torch.sub(product, found[k - 2], out=found[k])
         return found
 
-    def adjoint(self, parts: Tensor) -> Tensor:
-        if self._in_one_call(parts):
-            chebyshev_adjoint(
-                *csr_arrays(self._twice), parts.numpy(), torch.empty_like(parts[0]).numpy()
-            )
-            return parts[0]
-        return chebyshev_sum(lambda hidden: multiply_sparse(self._once, hidden), parts)
+    def sums(
+        self, hidden: Tensor, coefficients: Tensor, keep: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        if not self._in_one_call(hidden):
+            return super().sums(hidden, coefficients, keep)
+        hidden, theta = hidden.detach().contiguous(), coefficients.detach().contiguous()
+        tables = hidden.new_empty(max(3, self.num_terms if keep else 3), *hidden.shape)
+        out = hidden.new_empty(theta.size(0), *hidden.shape)
+        respond_chebyshev(
+            *csr_arrays(self._twice), *(one.numpy() for one in (theta, hidden, tables, out))
+        )
+        return out, tables[: self.num_terms] if keep else None
 
-    def _in_one_call(self, tables: Tensor) -> bool:
+    def adjoint(self, upstream: Tensor, coefficients: Tensor) -> Tensor:
+        if not self._in_one_call(upstream):
+            parts = _combine(coefficients.t(), upstream)
+            return chebyshev_sum(lambda hidden: multiply_sparse(self._once, hidden), parts)
+        tables = upstream.new_empty(3, *upstream.shape[1:])
+        theta = coefficients.detach().contiguous()
+        respond_adjoint(
+            *csr_arrays(self._twice), *(one.numpy() for one in (theta, upstream, tables))
+        )
+        return tables[0]
+
+    def _in_one_call(self, dense: Tensor) -> bool:
         """Whether one compiled call does it: small products don't pay for several threads."""
-        small = self._once.values().numel() * tables.size(2) <= PARALLEL_FROM
-        return small and is_float32_on_cpu(tables) and tables.size(2) % LANES == 0
+        small = self._once.values().numel() * dense.size(-1) <= PARALLEL_FROM
+        single = small or torch.get_num_threads() == 1
+        return single and is_float32_on_cpu(dense) and dense.size(-1) % LANES == 0
 
 
 class WordBasis(PolynomialBasis):
@@ -133,7 +156,8 @@ class WordBasis(PolynomialBasis):
             known[word] = multiply_sparse(self._matrices[word[-1]], known[word[:-1]].contiguous())
         return torch.stack([known[word] for word in self.words])
 
-    def adjoint(self, parts: Tensor) -> Tensor:
+    def adjoint(self, upstream: Tensor, coefficients: Tensor) -> Tensor:
+        parts = _combine(coefficients.t(), upstream)
         total: dict[Word, Tensor] = {}
         for word, part in zip(self.words, parts, strict=True):
             total[word] = total[word] + part if word in total else part
@@ -149,22 +173,20 @@ class _Response(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, basis: PolynomialBasis, hidden: Tensor, coefficients: Tensor) -> Tensor:
-        terms = basis.terms(hidden)
+        learns = ctx.needs_input_grad[2]
+        response, terms = basis.sums(hidden, coefficients, keep=learns)
         ctx.basis = basis
         ctx.save_for_backward(coefficients, terms)
-        return _combine(coefficients, terms)
+        return response
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, upstream: Tensor) -> tuple[None, Tensor | None, Tensor]:
+    def backward(ctx: Any, upstream: Tensor) -> tuple[None, Tensor | None, Tensor | None]:
         coefficients, terms = ctx.saved_tensors
         upstream = upstream.contiguous()
+        hidden = ctx.basis.adjoint(upstream, coefficients) if ctx.needs_input_grad[1] else None
         # [f, n·h] times [n·h, K + 1]
-        slope = upstream.flatten(1) @ terms.flatten(1).t()
-        hidden = None
-        if ctx.needs_input_grad[1]:
-            parts = _combine(coefficients.t(), upstream)
-            hidden = ctx.basis.adjoint(parts)
+        slope = None if terms is None else upstream.flatten(1) @ terms.flatten(1).t()
         return None, hidden, slope
 
 

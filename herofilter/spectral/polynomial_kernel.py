@@ -1,54 +1,88 @@
-"""Chebyshev recurrences over a sparse matrix, compiled: all orders in one call."""
+"""Chebyshev sums over a sparse matrix, compiled: all orders and all filters in one call."""
 
 from typing import Any
+
+import numpy as np
 
 from herofilter.jit import compiled
 from herofilter.spectral.sparse_rows import multiply_rows
 
 
 @compiled(nogil=True)
-def chebyshev_terms(crow: Any, col: Any, value: Any, tables: Any) -> None:
-    r"""Write :math:`T_k(\mathbf{M})\mathbf{H}` for k = 1, …, K.
+def respond_chebyshev(
+    crow: Any, col: Any, value: Any, theta: Any, hidden: Any, tables: Any, out: Any
+) -> None:
+    r"""Write :math:`\sum_k \theta_{fk} T_k(\mathbf{M})\mathbf{H}` for each filter f.
 
     Args:
         crow, col, value: 2·M, square, in compressed rows.
-        tables: ``[K + 1, n, h]``, with H in the first; h is a multiple of 8.
+        theta: ``[f, K + 1]``.
+        hidden: ``[n, h]``, the matrix H; h is a multiple of 8.
+        tables: ``[t, n, h]``, three at least; :math:`T_k(\mathbf{M})\mathbf{H}` is left in table k
+            if there are K + 1 of them.
+        out: ``[f, n, h]``.
     """
-    for k in range(1, tables.shape[0]):
-        multiply_rows(crow, col, value, tables[k - 1], tables[k])
-        for row in range(tables.shape[1]):
-            line = tables[k, row]
+    count = tables.shape[0]
+    tables[0] = hidden
+    for f in range(out.shape[0]):
+        _scale(theta[f, 0], hidden, out[f])
+    for k in range(1, theta.shape[1]):
+        target, before = tables[k % count], tables[(k - 2) % count]
+        multiply_rows(crow, col, value, tables[(k - 1) % count], target)
+        for row in range(target.shape[0]):
+            line = target[row]
             if k == 1:
                 for c in range(line.size):
-                    line[c] *= 0.5
+                    line[c] *= np.float32(0.5)
             else:
-                before = tables[k - 2, row]
+                other = before[row]
                 for c in range(line.size):
-                    line[c] -= before[c]
+                    line[c] -= other[c]
+            for f in range(out.shape[0]):
+                weight, total = theta[f, k], out[f, row]
+                for c in range(line.size):
+                    total[c] += weight * line[c]
 
 
 @compiled(nogil=True)
-def chebyshev_adjoint(crow: Any, col: Any, value: Any, parts: Any, work: Any) -> None:
-    r"""Write :math:`\sum_k T_k(\mathbf{M})\mathbf{Z}_k` by Clenshaw's recurrence.
+def respond_adjoint(
+    crow: Any, col: Any, value: Any, theta: Any, upstream: Any, tables: Any
+) -> None:
+    r"""Write :math:`\sum_{fk} \theta_{fk} T_k(\mathbf{M})\mathbf{G}_f` by Clenshaw's recurrence.
 
     Args:
         crow, col, value: 2·M, symmetric, in compressed rows.
-        parts: ``[K + 1, n, h]``, all :math:`\mathbf{Z}_k`; the result is left in the first.
-        work: ``[n, h]``.
+        theta: ``[f, K + 1]``.
+        upstream: ``[f, n, h]``, all :math:`\mathbf{G}_f`; h is a multiple of 8.
+        tables: ``[3, n, h]``; the result is left in the first.
     """
-    order = parts.shape[0] - 1
-    # parts[k] becomes b_k = Z_k + 2·M·b_{k+1} - b_{k+2}
-    for k in range(order - 1, -1, -1):
-        multiply_rows(crow, col, value, parts[k + 1], work)
-        for row in range(parts.shape[1]):
-            line, product = parts[k, row], work[row]
-            if k == 0:
+    order = theta.shape[1] - 1
+    # b_k = Z_k + 2·M·b_{k+1} - b_{k+2} with Z_k = sum_f theta_fk G_f, and half the product for b_0
+    for k in range(order, -1, -1):
+        target, after, last = tables[k % 3], tables[(k + 1) % 3], tables[(k + 2) % 3]
+        if k < order:
+            multiply_rows(crow, col, value, after, target)
+        share = np.float32(1 if k else 0.5)
+        for row in range(target.shape[0]):
+            line = target[row]
+            if k == order:
                 for c in range(line.size):
-                    line[c] += 0.5 * product[c]
+                    line[c] = 0
+            elif k == order - 1:
+                for c in range(line.size):
+                    line[c] *= share
             else:
+                other = last[row]
                 for c in range(line.size):
-                    line[c] += product[c]
-            if k + 2 <= order:
-                after = parts[k + 2, row]
+                    line[c] = share * line[c] - other[c]
+            for f in range(upstream.shape[0]):
+                weight, part = theta[f, k], upstream[f, row]
                 for c in range(line.size):
-                    line[c] -= after[c]
+                    line[c] += weight * part[c]
+
+
+@compiled(nogil=True)
+def _scale(weight: Any, source: Any, target: Any) -> None:
+    for row in range(source.shape[0]):
+        for c in range(source.shape[1]):
+            target[row, c] = weight * source[row, c]

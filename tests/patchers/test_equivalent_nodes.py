@@ -9,8 +9,8 @@ from torch_geometric.data import Data
 from herofilter.data import load_dataset, on_disk
 from herofilter.patchers import FastPatcher, RelationSummary, equivalent_nodes as module
 from herofilter.patchers.equivalent_nodes import find_equivalent_nodes, merge_equivalent_nodes
-from herofilter.spectral.products import csr_of
 from herofilter.settings import RELATIONS
+from herofilter.spectral.products import csr_of
 from herofilter.spectral.sparse import csr_arrays
 from tests import awkward
 

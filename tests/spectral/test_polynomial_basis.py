@@ -66,10 +66,11 @@ def test_one_call_agrees_with_one_product_per_order(
     order: int, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     basis = ChebyshevBasis(matrix_of("weighted", "symmetrise"), order)
-    generator = torch.Generator().manual_seed(0)
-    hidden = torch.randn(10, width, generator=generator)
-    parts = torch.randn(order + 1, 10, width, generator=generator)
-    terms, adjoint = basis.terms(hidden), basis.adjoint(parts.clone())
+    hidden, upstream, theta = example(order, width)
+    found = [*basis.sums(hidden, theta, keep=True), basis.adjoint(upstream, theta)]
+    without = basis.sums(hidden, theta, keep=False)
+    assert torch.equal(without[0], found[0])
+    assert without[1] is None
     counted = []
     multiply = polynomial_basis.multiply_sparse
 
@@ -78,19 +79,29 @@ def test_one_call_agrees_with_one_product_per_order(
         return multiply(matrix, dense)
 
     monkeypatch.setattr(polynomial_basis, "multiply_sparse", count)
-    monkeypatch.setattr(polynomial_basis, "PARALLEL_FROM", 0)
-    torch.testing.assert_close(basis.terms(hidden), terms)
-    torch.testing.assert_close(basis.adjoint(parts.clone()), adjoint)
+    monkeypatch.setattr(ChebyshevBasis, "_in_one_call", lambda self, dense: False)
+    expected = [*basis.sums(hidden, theta, keep=True), basis.adjoint(upstream, theta)]
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other)
     assert len(counted) == 2 * order
+
+
+def example(order: int, width: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Return H, the gradients of two responses, and their coefficients."""
+    generator = torch.Generator().manual_seed(0)
+    shapes = (10, width), (2, 10, width), (2, order + 1)
+    hidden, upstream, theta = (torch.randn(shape, generator=generator) for shape in shapes)
+    return hidden, upstream, theta
 
 
 def jit_cases() -> dict[str, np.ndarray]:
     """Return what the compiled recurrences give."""
     basis = ChebyshevBasis(matrix_of("weighted", "symmetrise"), 4)
-    generator = torch.Generator().manual_seed(0)
-    hidden = torch.randn(10, 8, generator=generator)
-    parts = torch.randn(5, 10, 8, generator=generator)
-    return {"terms": basis.terms(hidden).numpy(), "adjoint": basis.adjoint(parts).numpy()}
+    hidden, upstream, theta = example(4, 8)
+    response, terms = basis.sums(hidden, theta, keep=True)
+    assert terms is not None
+    adjoint = basis.adjoint(upstream, theta)
+    return {"response": response.numpy(), "terms": terms.numpy(), "adjoint": adjoint.numpy()}
 
 
 def test_without_jit(without_jit: dict[str, np.ndarray]) -> None:
