@@ -157,7 +157,8 @@ class TrainConfig:
         epochs: at most so many.
         patience: epochs without improvement before training stops.
         monitor: validation ``accuracy`` or ``auc`` (ties: lower loss), or ``loss``.
-        refresh_every: epochs between two choices of patch members.
+        refresh_every: epochs until patch members are chosen again; every later choice holds twice
+            as long as the one before it.
         freeze_after: epochs after which the choice stays as it is; 0 for never.
         batch_size: nodes per step; 0 takes all at once up to 10 000 training nodes, else 2048; a
             model that passes over the whole graph at every step always takes all.

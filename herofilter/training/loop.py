@@ -236,7 +236,9 @@ def _step(
 
 
 def _may_refresh(epoch: int, config: TrainConfig) -> bool:
-    due = epoch > 0 and epoch % config.refresh_every == 0
+    rounds, rest = divmod(epoch, config.refresh_every)
+    # each choice holds twice as long as the one before it: 1, 3, 7, … times the first
+    due = rounds > 0 and rest == 0 and (rounds & (rounds + 1)) == 0
     return due and config.learn_filter and (not config.freeze_after or epoch <= config.freeze_after)
 
 
