@@ -105,6 +105,7 @@ def paper_config() -> Config:
         head_layers=2,
         weight_decay=5e-4,
         monitor="loss",
+        feature_scaling="none",
     )
 
 

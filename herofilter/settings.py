@@ -10,7 +10,7 @@ AGGREGATIONS = ("slot_concat", "ego_concat", "weighted", "flatten", "mean", "sum
 SCORE_NORMS = ("max", "l1", "raw", "straight_through")
 NORMS = ("feature", "patch", "none")
 MONITORS = ("accuracy", "loss")
-FEATURE_SCALINGS = ("none", "rows")
+FEATURE_SCALINGS = ("auto", "standard", "rows", "none")
 RELATIONS = ("out", "in", "coreference", "cocitation")
 SELECTIONS = ("top", "signed")
 BASES = ("own", "monomial", "bernstein", "chebyshev")
@@ -153,7 +153,9 @@ class TrainConfig:
             model that passes over the whole graph at every step always takes all.
         class_weights: weigh classes inversely to their frequency.
         label_smoothing: share of each target that is spread over all classes.
-        feature_scaling: ``rows`` makes each row of features sum to one.
+        feature_scaling: ``standard`` gives every column mean 0 and deviation 1 on the training
+            nodes, ``rows`` makes each row sum to one; ``auto`` is ``standard`` for dense features
+            and ``none`` for those that are mostly zero, such as bags of words.
         seed: of weights, dropout and batches.
     """
 
@@ -169,7 +171,7 @@ class TrainConfig:
     batch_size: int = 0
     class_weights: bool = False
     label_smoothing: float = 0.0
-    feature_scaling: str = "none"
+    feature_scaling: str = "auto"
     seed: int = 0
 
     def __post_init__(self) -> None:

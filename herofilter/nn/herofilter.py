@@ -171,7 +171,7 @@ class HeroFilter(NodeClassifier):
     def gather(self, data: Data, nodes: Tensor | None) -> PatchBatch:
         """Return the patches of ``nodes`` and the features of all nodes in them."""
         self.check_same_graph(data)
-        patches = self.patches(nodes)
+        data, patches = self.scale(data), self.patches(nodes)
         # padding may have any index, since its score is zero
         index = patches.index.clamp(min=0)
         needed, shared = None, data.get("shared")
