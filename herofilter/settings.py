@@ -1,4 +1,7 @@
-"""The settings by section: how patches are chosen, what the model is, how it is trained."""
+"""The settings by section: how patches are chosen, what the model is, how it is trained.
+
+None, written ``auto``, leaves a setting to the graph: see :mod:`herofilter.nn.graph_defaults`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -85,8 +88,8 @@ class ModelConfig:
     Args:
         hidden_channels: h, the width.
         num_layers: m, mixer blocks of HeroFilter; layers of a baseline.
-        dropout: inside the mixer and before the head.
-        input_dropout: on the features.
+        dropout: inside the mixer and before the head; None for what fits the graph.
+        input_dropout: on the features; None for what fits the graph.
         aggregation: how the patch becomes one vector.
         score_norm: how a token is scaled by its score.
         summary: add one token per filter or relation with its full response R·H.
@@ -104,8 +107,8 @@ class ModelConfig:
 
     hidden_channels: int = 64
     num_layers: int = 1
-    dropout: float = 0.5
-    input_dropout: float = 0.5
+    dropout: float | None = None
+    input_dropout: float | None = None
     aggregation: str = "weighted"
     score_norm: str = "l1"
     summary: bool = True
@@ -129,7 +132,7 @@ class ModelConfig:
         _at_least("head_layers", self.head_layers, 1)
         for name in ("dropout", "input_dropout", "label_mask"):
             value = getattr(self, name)
-            if not 0.0 <= value < 1.0:
+            if value is not None and not 0.0 <= value < 1.0:
                 raise ConfigError(f"{name} must be at least 0 and below 1 (got {value:g})")
         if self.expansion <= 0:
             raise ConfigError(f"expansion must be above 0 (got {self.expansion:g})")
@@ -141,11 +144,12 @@ class TrainConfig:
 
     Args:
         lr: learning rate of everything but the filter.
-        weight_decay: of everything but the filter and learned node vectors.
+        weight_decay: of everything but the filter and learned node vectors; None for what fits the
+            graph.
         filter_lr: learning rate of the filter weights.
         learn_filter: whether the filter learns; off, it keeps its start.
         epochs: at most so many.
-        patience: epochs without improvement before training stops.
+        patience: epochs without improvement before training stops; None for what fits the graph.
         monitor: validation ``accuracy`` (ties: lower loss) or ``loss``.
         refresh_every: epochs between two choices of patch members.
         freeze_after: epochs after which the choice stays as it is; 0 for never.
@@ -160,11 +164,11 @@ class TrainConfig:
     """
 
     lr: float = 0.01
-    weight_decay: float = 5e-3
+    weight_decay: float | None = None
     filter_lr: float = 1e-3
     learn_filter: bool = True
     epochs: int = 500
-    patience: int = 50
+    patience: int | None = None
     monitor: str = "accuracy"
     refresh_every: int = 25
     freeze_after: int = 0
@@ -178,7 +182,7 @@ class TrainConfig:
         check_choice("monitor", self.monitor, MONITORS)
         check_choice("feature_scaling", self.feature_scaling, FEATURE_SCALINGS)
         _at_least("epochs", self.epochs, 1)
-        _at_least("patience", self.patience, 1)
+        _at_least("patience", 1 if self.patience is None else self.patience, 1)
         _at_least("refresh_every", self.refresh_every, 1)
         _at_least("freeze_after", self.freeze_after, 0)
         _at_least("batch_size", self.batch_size, 0)
@@ -190,7 +194,7 @@ class TrainConfig:
         for name in ("lr", "filter_lr"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise ConfigError(f"{name} must be above 0 (got {getattr(self, name):g})")
-        if not self.weight_decay >= 0:
+        if self.weight_decay is not None and not self.weight_decay >= 0:
             raise ConfigError(f"weight_decay must not be negative (got {self.weight_decay:g})")
 
 

@@ -18,7 +18,7 @@ from herofilter.errors import RunError
 from herofilter.nn.classifier import Batch, NodeClassifier
 from herofilter.nn.dropout import set_generator
 from herofilter.nn.embedding import set_row_gradients
-from herofilter.nn.graph_defaults import resolve_defaults
+from herofilter.nn.graph_defaults import STRONG, resolve_defaults
 from herofilter.parallel.threads import is_small, one_thread
 from herofilter.settings import TrainConfig
 from herofilter.training.artifacts.checkpoint import Checkpoint
@@ -90,7 +90,7 @@ def train(
     data = _scale(model, data, config.feature_scaling, train_nodes)
     model.show_labels(data.y.masked_fill(~data.train_mask, -1))
     started = time.perf_counter()
-    stopping = EarlyStopping(config.monitor, config.patience)
+    stopping = EarlyStopping(config.monitor, config.patience or STRONG.patience)
     batch_size = _batch_size(model, train_nodes.numel(), config.batch_size)
     interrupted = False
     with seeded(config.seed) as generator, one_thread(is_small(int(data.num_nodes or 0))):
