@@ -20,9 +20,10 @@ from herofilter.baselines import Polynormer
 from herofilter.data.synthetic.power_law import power_law_graph
 from herofilter.nn import NodeClassifier
 from herofilter.parallel.threads import is_small
-from herofilter.training import prepare, prepare_features
+from herofilter.training import prepare
 from herofilter.training.loop import EVAL_BATCH
 from herofilter.training.prefetch import logit_chunks
+from herofilter.training.prepare import prepare_for
 
 # names of graphs in this benchmark, and their datasets
 DATASETS = {"squirrel": "squirrel", "chameleon": "chameleon", "arxiv": "arxiv-structure"}
@@ -145,7 +146,7 @@ def _variants(network: NodeClassifier, data: Data) -> list[tuple[int, Callable[[
     alone = is_small(int(data.num_nodes or 0)) and not network.in_parallel
 
     def with_all_threads() -> Tensor:
-        prepared = prepare_features(data, network.feature_scaling, network.by_rows)
+        prepared = prepare_for(network, data)
         return torch.cat(list(logit_chunks(network, prepared, None, EVAL_BATCH)))
 
     variants = [(1 if alone else most, lambda: predict_logits(network, data))]

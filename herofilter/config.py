@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import yaml
@@ -18,6 +19,8 @@ class Config:
     Example:
         >>> Config().with_settings(["patch_size=8", "train.lr=0.005"]).patcher.patch_size
         8
+        >>> Config().with_settings(["dropout=auto"]).model.dropout is None
+        True
     """
 
     patcher: PatcherConfig = field(default_factory=PatcherConfig)
@@ -55,7 +58,7 @@ class Config:
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return the settings as plain dictionaries, ready for YAML or JSON."""
         return {
-            section: {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+            section: {key: _plain(value) for key, value in values.items()}
             for section, values in dataclasses.asdict(self).items()
         }
 
@@ -104,13 +107,18 @@ def paper_config() -> Config:
         stem=False,
         num_layers=2,
         head_layers=2,
+        dropout=0.5,
+        input_dropout=0.5,
         weight_decay=5e-4,
         filter_lr=1e-3,
+        patience=50,
         monitor="loss",
+        feature_scaling="none",
     )
 
 
 _RETIRED = ("resolved",)
+_AUTO = "auto"
 _SECTIONS = {
     "patcher": PatcherConfig,
     "model": ModelConfig,
@@ -129,7 +137,16 @@ def _locate(key: str) -> tuple[str, str]:
     raise ConfigError(f"there is no setting {key!r}{did_you_mean(name or key, names)}")
 
 
+def _plain(value: Any) -> Any:
+    if value is None:
+        return _AUTO
+    return list(value) if isinstance(value, tuple) else value
+
+
 def _convert(key: str, value: Any, kind: Any) -> Any:
+    if isinstance(kind, UnionType):
+        # the graph decides
+        return None if value in (None, _AUTO) else _convert(key, value, get_args(kind)[0])
     if get_origin(kind) is tuple:
         entry = get_args(kind)[0]
         entries = value.split(",") if isinstance(value, str) else value

@@ -1,4 +1,7 @@
-"""The settings by section: how patches are chosen, what the model is, how it is trained."""
+"""The settings by section: how patches are chosen, what the model is, how it is trained.
+
+None, written ``auto``, leaves a setting to the graph: see :mod:`herofilter.nn.graph_defaults`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +13,7 @@ AGGREGATIONS = ("slot_concat", "ego_concat", "weighted", "flatten", "mean", "sum
 SCORE_NORMS = ("max", "l1", "raw", "straight_through")
 NORMS = ("feature", "patch", "none")
 MONITORS = ("accuracy", "auc", "loss")
-FEATURE_SCALINGS = ("none", "rows")
+FEATURE_SCALINGS = ("auto", "standard", "rows", "none")
 RELATIONS = ("out", "in", "coreference", "cocitation")
 SELECTIONS = ("top", "signed")
 LAYER_NORMS = ("own", "layer", "batch", "none")
@@ -91,8 +94,8 @@ class ModelConfig:
     Args:
         hidden_channels: h, the width.
         num_layers: m, mixer blocks of HeroFilter; layers of a baseline.
-        dropout: inside the mixer and before the head.
-        input_dropout: on the features.
+        dropout: inside the mixer and before the head; None for what fits the graph.
+        input_dropout: on the features; None for what fits the graph.
         aggregation: how the patch becomes one vector.
         score_norm: how a token is scaled by its score.
         summary: add one token per filter or relation with its full response R·H.
@@ -112,8 +115,8 @@ class ModelConfig:
 
     hidden_channels: int = 64
     num_layers: int = 1
-    dropout: float = 0.5
-    input_dropout: float = 0.5
+    dropout: float | None = None
+    input_dropout: float | None = None
     aggregation: str = "weighted"
     score_norm: str = "l1"
     summary: bool = True
@@ -138,7 +141,7 @@ class ModelConfig:
         _at_least("head_layers", self.head_layers, 1)
         for name in ("dropout", "input_dropout", "label_mask"):
             value = getattr(self, name)
-            if not 0.0 <= value < 1.0:
+            if value is not None and not 0.0 <= value < 1.0:
                 raise ConfigError(f"{name} must be at least 0 and below 1 (got {value:g})")
         if self.expansion <= 0:
             raise ConfigError(f"expansion must be above 0 (got {self.expansion:g})")
@@ -150,12 +153,13 @@ class TrainConfig:
 
     Args:
         lr: learning rate.
-        weight_decay: of everything but filters and learned node vectors.
+        weight_decay: of everything but filters and learned node vectors; None for what fits the
+            graph.
         filter_lr: learning rate of filter weights, those of HeroFilter and of the baselines that
             learn one (GPRGNN, BernNet, ChebNetII); 0 takes ``lr``.
         learn_filter: whether these weights learn; off, they keep their start.
         epochs: at most so many.
-        patience: epochs without improvement before training stops.
+        patience: epochs without improvement before training stops; None for what fits the graph.
         monitor: validation ``accuracy`` or ``auc`` (ties: lower loss), or ``loss``.
         refresh_every: epochs until patch members are chosen again; every later choice holds twice
             as long as the one before it.
@@ -164,30 +168,32 @@ class TrainConfig:
             model that passes over the whole graph at every step always takes all.
         class_weights: weigh classes inversely to their frequency.
         label_smoothing: share of each target that is spread over all classes.
-        feature_scaling: ``rows`` makes each row of features sum to one.
+        feature_scaling: ``standard`` gives every column mean 0 and deviation 1 on the training
+            nodes, ``rows`` makes each row sum to one; ``auto`` is ``standard`` for dense features
+            and ``none`` for those that are mostly zero, such as bags of words.
         seed: of weights, dropout and batches.
     """
 
     lr: float = 0.01
-    weight_decay: float = 5e-3
+    weight_decay: float | None = None
     filter_lr: float = 0.0
     learn_filter: bool = True
     epochs: int = 500
-    patience: int = 50
+    patience: int | None = None
     monitor: str = "accuracy"
     refresh_every: int = 25
     freeze_after: int = 0
     batch_size: int = 0
     class_weights: bool = False
     label_smoothing: float = 0.0
-    feature_scaling: str = "none"
+    feature_scaling: str = "auto"
     seed: int = 0
 
     def __post_init__(self) -> None:
         check_choice("monitor", self.monitor, MONITORS)
         check_choice("feature_scaling", self.feature_scaling, FEATURE_SCALINGS)
         _at_least("epochs", self.epochs, 1)
-        _at_least("patience", self.patience, 1)
+        _at_least("patience", 1 if self.patience is None else self.patience, 1)
         _at_least("refresh_every", self.refresh_every, 1)
         _at_least("freeze_after", self.freeze_after, 0)
         _at_least("batch_size", self.batch_size, 0)
@@ -200,7 +206,7 @@ class TrainConfig:
             raise ConfigError(f"lr must be above 0 (got {self.lr:g})")
         if not 0 <= self.filter_lr < float("inf"):
             raise ConfigError(f"filter_lr must be at least 0 and finite (got {self.filter_lr:g})")
-        if not self.weight_decay >= 0:
+        if self.weight_decay is not None and not self.weight_decay >= 0:
             raise ConfigError(f"weight_decay must not be negative (got {self.weight_decay:g})")
 
 

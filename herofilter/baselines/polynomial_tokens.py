@@ -120,7 +120,9 @@ class PolynomialTokens(nn.Module):
                 f"{self.hops + 1} tokens of {data.x.size(0)} nodes",
                 "use fewer hops",
             )
-            tables[key] = torch.stack(self.propagate(data, data.x), dim=1)
+            # another kernel computes gradients, and adds up in another order
+            with torch.no_grad():
+                tables[key] = torch.stack(self.propagate(data, data.x), dim=1)
         return tables[key]
 
     def propagate(self, data: Data, hidden: Tensor) -> list[Tensor]:

@@ -19,6 +19,7 @@ from .features import (
     degree_features as degree_features,
     density as density,
     row_normalise as row_normalise,
+    standardise as standardise,
     to_sparse as to_sparse,
     with_features as with_features,
 )

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_map_only
 
-from herofilter.data.features import csr_tensor, row_normalise
+from herofilter.data.features import csr_tensor, row_normalise, standardise
 from herofilter.errors import GraphError
 
 DENSE, SPARSE = ("x",), ("x_crow", "x_col", "x_value")
@@ -35,9 +35,10 @@ class DiskFeatures(Tensor):
         num_nonzero: how many entries aren't zero.
         packed: whether compressed rows are dense again when the complete matrix is read.
         scalings: how many times rows are scaled, see :meth:`scaled`.
+        columns: mean and scale of each column, see :meth:`standardised`.
 
     Shapes:
-        - rows: ``[b, f]``, dense or CSR as in the files
+        - rows: ``[b, f]``, dense or CSR as in the files; dense if standardised
     """
 
     folder: Path
@@ -45,6 +46,7 @@ class DiskFeatures(Tensor):
     num_nonzero: int
     packed: bool
     scalings: int
+    columns: tuple[Tensor, Tensor] | None
     parts: tuple[Tensor, ...]
     _maps: list[mmap.mmap]
     _mapped: int
@@ -58,11 +60,12 @@ class DiskFeatures(Tensor):
         num_nonzero: int,
         packed: bool = False,
         scalings: int = 0,
+        columns: tuple[Tensor, Tensor] | None = None,
     ) -> "DiskFeatures":
         # a tensor without storage
         made = Tensor._make_wrapper_subclass(cls, shape, dtype=torch.float32)
         made.folder, made.sparse, made.num_nonzero = Path(folder), sparse, num_nonzero
-        made.packed, made.scalings, made._mapped = packed, scalings, 0
+        made.packed, made.scalings, made.columns, made._mapped = packed, scalings, columns, 0
         arrays = [map_array(made.folder / f"{name}.npy") for name in (SPARSE if sparse else DENSE)]
         made._maps = [found for array in arrays if (found := _map_of(array)) is not None]
         made.parts = tuple(_tensor(array) for array in arrays)
@@ -73,7 +76,7 @@ class DiskFeatures(Tensor):
 
     def rows(self, nodes: Tensor) -> Tensor:
         """Return the rows of ``nodes``, float32 and scaled: ``[b, f]``."""
-        if self.sparse:
+        if self.sparse and self.columns is None:
             return self._read(nodes)
         # chunk by chunk: only the result is in memory as a matrix
         found = torch.empty(nodes.numel(), self.size(1))
@@ -99,14 +102,16 @@ class DiskFeatures(Tensor):
 
     def scaled(self) -> "DiskFeatures":
         """Return features whose rows add up to one, each at the time when it is read."""
-        make, (*about, scalings) = self.__reduce_ex__(2)
-        scaled: DiskFeatures = make(*about, scalings + 1)
-        return scaled
+        return DiskFeatures(*self._files(), self.scalings + 1, self.columns)
+
+    def standardised(self, mean: Tensor, scale: Tensor) -> "DiskFeatures":
+        """Return features of which each row is standardised at the time when it is read."""
+        return DiskFeatures(*self._files(), self.scalings, (mean, scale))
 
     @property
     def num_bytes(self) -> int:
         """What the matrix would take in memory."""
-        if self.sparse:
+        if self.sparse and self.columns is None:
             return 8 * (self.size(0) + 1) + 12 * self.parts[2].numel()
         return 4 * self.numel()
 
@@ -123,7 +128,7 @@ class DiskFeatures(Tensor):
         self._release(nodes.numel())
         for _ in range(self.scalings):
             found = row_normalise(found)
-        return found
+        return found if self.columns is None else standardise(found, *self.columns)
 
     def _compressed(self, nodes: Tensor) -> Tensor:
         start, col, value = self.parts
@@ -153,16 +158,19 @@ class DiskFeatures(Tensor):
                 "features on disk must stay as they are (got an operation that writes to them); "
                 "work on a copy in memory: data.x.whole()"
             )
-        if func is torch.ops.aten.count_nonzero.default and len(args) == 1:
+        counts = func is torch.ops.aten.count_nonzero.default and len(args) == 1
+        if counts and args[0].columns is None:
             return torch.tensor(args[0].num_nonzero)
         read = tree_map_only(DiskFeatures, _dense, (args, kwargs or {}))
         return func(*read[0], **read[1])
 
     def __reduce_ex__(self, _: Any) -> tuple[Any, ...]:
         # another process maps the files for itself
+        return DiskFeatures, (*self._files(), self.scalings, self.columns)
+
+    def _files(self) -> tuple[Path, tuple[int, int], bool, int, bool]:
         shape = (self.size(0), self.size(1))
-        about = (self.folder, shape, self.sparse, self.num_nonzero, self.packed, self.scalings)
-        return DiskFeatures, about
+        return self.folder, shape, self.sparse, self.num_nonzero, self.packed
 
     def __deepcopy__(self, _: Any) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""Node features: how dense they are, their rows made comparable, and a stand-in for none."""
+"""Node features: how dense they are, rows or columns made comparable, a stand-in for none."""
 
 import copy
 import warnings
@@ -58,6 +58,17 @@ def row_normalise(x: Tensor) -> Tensor:
     total = torch.zeros(x.size(0), dtype=values.dtype).index_add_(0, row, values.abs())
     scaled = values / total.masked_fill(total == 0, 1)[row]
     return csr_tensor(crow, x.col_indices(), scaled, (x.size(0), x.size(1)))
+
+
+def standardise(x: Tensor, mean: Tensor, scale: Tensor) -> Tensor:
+    """Return ``(x - mean) · scale`` column by column, always dense.
+
+    Example:
+        >>> x = torch.tensor([[1.0, 5.0], [3.0, 5.0]])
+        >>> standardise(x, torch.tensor([2.0, 5.0]), torch.tensor([1.0, 0.0])).tolist()
+        [[-1.0, 0.0], [1.0, 0.0]]
+    """
+    return ((x.to_dense() if x.layout == torch.sparse_csr else x) - mean).mul_(scale)
 
 
 def degree_features(edge_index: Tensor, num_nodes: int) -> Tensor:

@@ -7,6 +7,7 @@ from herofilter.callbacks import Callback
 from herofilter.config import Config
 from herofilter.data import is_directed
 from herofilter.nn.classifier import NodeClassifier
+from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.nn.herofilter import HeroFilter
 from herofilter.nn.label_shares import LabelShares
 from herofilter.nn.registry import num_classes, num_embeddings, register_model
@@ -39,7 +40,7 @@ def choose_patcher(data: Data, config: Config) -> str:
 def resolve(data: Data, config: Config) -> Config:
     """Return the configuration with every setting that depends on the graph replaced by its value.
 
-    ``auto`` becomes the patcher for this graph. On an undirected graph a relation and its reverse
+    ``auto`` becomes the value for this graph. On an undirected graph a relation and its reverse
     are the same, and only one of them is kept. Summaries of relations are switched off on a graph
     too large for products with all edges at each step. Built with ``literal=True``, the result
     gives a model of the same shape on another graph; resolving it again for the same graph doesn't
@@ -50,6 +51,7 @@ def resolve(data: Data, config: Config) -> Config:
         >>> resolve(csbm(num_nodes=100), Config()).patcher.patcher
         'polynomial'
     """
+    config = resolve_defaults(data, config)
     settings = config.patcher
     patcher = choose_patcher(data, config)
     directed, relations = settings.directed, settings.relations

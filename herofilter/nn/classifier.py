@@ -1,13 +1,18 @@
 """The base class of all models."""
 
+import copy
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from herofilter.data import DiskFeatures
+from herofilter.errors import GraphError
+from herofilter.nn.feature_scaler import FeatureScaler
 
 LARGEST_BATCH = 65536
 
@@ -28,6 +33,8 @@ class NodeClassifier(nn.Module, ABC):
 
     Attributes:
         feature_scaling: how the features that it was trained on were scaled.
+        scaler: what standardises features, if they were standardised in training. It is part of
+            the state, and applied to every graph that the model is called with.
         full_batch: whether a forward pass computes all nodes, however few are asked for, so that
             the trainer asks for all at once.
         by_rows: whether it reads features only through :func:`select`, so that they may stay on
@@ -40,6 +47,15 @@ class NodeClassifier(nn.Module, ABC):
     by_rows: bool = False
     in_parallel: bool = False
 
+    scaler: FeatureScaler | None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scaler = None
+
+    def __call__(self, data: Data, nodes: Tensor | None = None) -> Any:
+        return super().__call__(self.scale(data), nodes)
+
     @abstractmethod
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
         """Return logits ``[b, C]`` of ``nodes`` (all nodes when None)."""
@@ -47,6 +63,38 @@ class NodeClassifier(nn.Module, ABC):
     @abstractmethod
     def reset_parameters(self) -> None:
         """Initialise all parameters again at random."""
+
+    def scale(self, data: Data) -> Data:
+        """Return the graph with features as the model was trained on; itself if they are already.
+
+        The result names the scaler that made it, so that no features are standardised twice.
+        """
+        by = data.get("scaled_by")
+        # a part of a larger model has no scaler of its own
+        if self.scaler is None or data.get("featureless", False):
+            return data
+        if by is not None and not self.scaler.equals(by):
+            raise GraphError(
+                "the features must be as they were read (got some that were standardised for "
+                "another model); give the graph as it was before"
+            )
+        if by is not None:
+            return data
+        scaled = copy.copy(data)
+        scaled.x, scaled.scaled_by = self.scaler(data.x), self.scaler
+        return scaled
+
+    def expect_scaler(self, state: Mapping[str, Any]) -> None:
+        """Make room for the scaler that a state has, or drop the model's own if it has none."""
+        mean = state.get("scaler.mean")
+        if mean is None or self.scaler is None:
+            self.scaler = None if mean is None else FeatureScaler(mean, mean)
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        self.expect_scaler(state_dict)
+        return super().load_state_dict(state_dict, strict, assign)
 
     @property
     def prefetches(self) -> bool:

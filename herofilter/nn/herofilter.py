@@ -12,6 +12,7 @@ from herofilter.errors import GraphError
 from herofilter.nn.aggregation import Aggregation
 from herofilter.nn.classifier import Batch, NodeClassifier, select
 from herofilter.nn.gather import gather_chunks, gather_tokens
+from herofilter.nn.graph_defaults import dropout_rates
 from herofilter.nn.head import Head
 from herofilter.nn.inference.folded import fold_end
 from herofilter.nn.inference.hidden_table import Shared, fill_table, worth_sharing
@@ -87,11 +88,10 @@ class HeroFilter(NodeClassifier):
         self.patcher = patcher
         self.score_scale = ScoreScale(config.score_norm)
         width = config.hidden_channels
+        dropout, input_dropout = dropout_rates(config)
         self.stem = None
         if config.stem or num_embeddings:
-            self.stem = Stem(
-                in_channels, width, config.input_dropout, config.dropout, num_embeddings
-            )
+            self.stem = Stem(in_channels, width, input_dropout, dropout, num_embeddings)
         channels = width if self.stem is not None else in_channels
         self.in_channels, self.token_channels = in_channels, channels
         slots = list(patcher.slots)
@@ -111,7 +111,7 @@ class HeroFilter(NodeClassifier):
                 num_tokens,
                 channels,
                 expansion=config.expansion,
-                dropout=config.dropout,
+                dropout=dropout,
                 norm=config.norm,
                 residual=config.residual,
                 patch_mixing=config.patch_mixing,
@@ -124,7 +124,7 @@ class HeroFilter(NodeClassifier):
             self.labels = LabelTokens(patcher.num_nodes, out_channels, channels, config.label_mask)
         self.aggregate = Aggregation(config.aggregation, slots, channels)
         self.head = Head(
-            self.aggregate.out_channels, width, out_channels, config.head_layers, config.dropout
+            self.aggregate.out_channels, width, out_channels, config.head_layers, dropout
         )
         # a chunk's tokens stay in the cache of one core through all blocks
         self.chunk_size = max(1, _CHUNK_BYTES // (4 * num_tokens * channels))
@@ -189,7 +189,7 @@ class HeroFilter(NodeClassifier):
     def gather(self, data: Data, nodes: Tensor | None) -> PatchBatch:
         """Return the patches of ``nodes`` and the features of all nodes in them."""
         self.check_same_graph(data)
-        patches = self.patches(nodes)
+        data, patches = self.scale(data), self.patches(nodes)
         # padding may have any index, since its score is zero
         index = patches.index.clamp(min=0)
         needed, shared = None, data.get("shared")

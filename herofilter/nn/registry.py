@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 from herofilter.config import Config
 from herofilter.errors import ConfigError, did_you_mean
 from herofilter.nn.classifier import NodeClassifier
+from herofilter.nn.graph_defaults import dropout_rates, resolve_defaults
 
 Builder = Callable[[Data, Config], NodeClassifier]
 Option = str | int | float
@@ -146,7 +147,6 @@ def arguments(data: Data, config: Config, least_layers: int = 2) -> Arguments:
         config.model.hidden_channels,
         num_classes(data),
         max(config.model.num_layers, least_layers),
-        config.model.dropout,
-        config.model.input_dropout,
+        *dropout_rates(resolve_defaults(data, config).model),
         num_embeddings(data),
     )

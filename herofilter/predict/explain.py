@@ -11,7 +11,7 @@ from herofilter.errors import ConfigError, GraphError
 from herofilter.nn import HeroFilter, NodeClassifier
 from herofilter.patchers import LearnedPatcher, Patches
 from herofilter.predict.response import FilterCurve
-from herofilter.training.prepare import prepare_features
+from herofilter.training.prepare import prepare_for
 
 RESPONSE_POINTS = 200
 
@@ -105,7 +105,7 @@ def explain_node(
     network.eval()
     rows = torch.tensor([node])
     # a single node is a single chunk
-    (tokens,) = network.token_chunks(prepare_features(data, network.feature_scaling), rows)
+    (tokens,) = network.token_chunks(prepare_for(network, data), rows)
     patches = network.patches(rows)
     present = torch.ones(tokens.size(0), dtype=torch.bool)
     present[: patches.patch_size] = patches.mask[0]

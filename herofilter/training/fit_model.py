@@ -15,6 +15,7 @@ from herofilter.data.tables.read_graph import TableGraph
 from herofilter.errors import ConfigError, GraphError
 from herofilter.nn import NodeClassifier, find_model
 from herofilter.nn.build import resolve
+from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.artifacts.weights import weights_of
 from herofilter.training.calibration import fit_temperature
@@ -155,7 +156,7 @@ def _resolved(data: Data, model: str, config: Config) -> Config:
     """Return a configuration that builds a model of the same shape for any graph."""
     if model == "fast-herofilter":
         config = config.replace(patcher="fast")
-    return resolve(data, config) if model in PATCHED else config
+    return resolve(data, config) if model in PATCHED else resolve_defaults(data, config)
 
 
 def _with_test(data: Data) -> tuple[Data, Data]:

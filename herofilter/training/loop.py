@@ -12,18 +12,20 @@ from torch.nn.functional import cross_entropy
 from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback, notify
+from herofilter.config import Config
 from herofilter.data import check_graph
 from herofilter.errors import RunError
 from herofilter.nn.classifier import Batch, NodeClassifier
 from herofilter.nn.dropout import set_generator
 from herofilter.nn.embedding import set_row_gradients
+from herofilter.nn.graph_defaults import STRONG, resolve_defaults
 from herofilter.parallel.threads import is_small, one_thread
 from herofilter.settings import TrainConfig
 from herofilter.training.artifacts.checkpoint import Checkpoint
 from herofilter.training.metrics import Score, class_weights, full_score, score
 from herofilter.training.optimizers import make_optimizers
 from herofilter.training.prefetch import logit_chunks, prefetch_batches
-from herofilter.training.prepare import prepare_features
+from herofilter.training.prepare import fit_scaler, prepare_features, prepare_for
 from herofilter.training.progress import Epoch as Epoch, Progress
 from herofilter.training.seeding import seeded
 from herofilter.training.stopping import EarlyStopping
@@ -81,16 +83,15 @@ def train(
         >>> train(model, data, TrainConfig(epochs=30)).test.accuracy > 0.5
         True
     """
-    config = config or TrainConfig()
     check_graph(data, split_required=True)
+    config = resolve_defaults(data, Config(train=config or TrainConfig())).train
     given = data
-    model.feature_scaling = config.feature_scaling
-    data = prepare_features(data, config.feature_scaling, model.by_rows)
+    train_nodes = data.train_mask.nonzero().view(-1)
+    data = _scale(model, data, config.feature_scaling, train_nodes)
     known = data.y.masked_fill(~data.train_mask, -1)
     model.show_labels(known)
     started = time.perf_counter()
-    stopping = EarlyStopping(config.monitor, config.patience)
-    train_nodes = data.train_mask.nonzero().view(-1)
+    stopping = EarlyStopping(config.monitor, config.patience or STRONG.patience)
     batch_size = _batch_size(model, train_nodes.numel(), config.batch_size)
     interrupted = False
     with seeded(config.seed) as generator, one_thread(is_small(int(data.num_nodes or 0))):
@@ -147,7 +148,7 @@ def stream_logits(
     """Yield what :func:`predict_logits` returns, some nodes at a time."""
     small = is_small(int(data.num_nodes or 0))
     with one_thread(small):
-        prepared = prepare_features(data, model.feature_scaling, model.by_rows)
+        prepared = prepare_for(model, data)
     with closing(logit_chunks(model, prepared, nodes, EVAL_BATCH)) as chunks:
         while True:
             # not around the yield: the caller's code may use several threads
@@ -161,6 +162,16 @@ def stream_logits(
 def evaluate(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:
     """Return the model's score on ``nodes``."""
     return score(predict_logits(model, data, nodes), data.y[nodes], with_auc=True)
+
+
+def _scale(model: NodeClassifier, data: Data, scaling: str, train_nodes: Tensor) -> Data:
+    """Return the graph as the model sees it; what scales the features becomes part of the model."""
+    model.feature_scaling, model.scaler = scaling, None
+    data = model.scale(prepare_features(data, scaling, model.by_rows))
+    # degrees, which stand in for absent features, are standardised already
+    if scaling == "standard" and not data.get("featureless", False):
+        model.scaler = fit_scaler(data.x, train_nodes)
+    return model.scale(data)
 
 
 def _logits(model: NodeClassifier, data: Data, nodes: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 from herofilter.nn.classifier import NodeClassifier
+from herofilter.nn.graph_defaults import STRONG
 from herofilter.settings import TrainConfig
 from herofilter.training.row_adam import RowAdam
 
@@ -22,8 +23,10 @@ def make_optimizers(
     """
     tables = tables or []
     apart = {id(table) for table in tables}
+    # train has settled it; a caller without a graph gets the one for few training nodes
+    decay = STRONG.weight_decay if config.weight_decay is None else config.weight_decay
     groups = [
-        {"params": model.other_parameters(), "weight_decay": config.weight_decay},
+        {"params": model.other_parameters(), "weight_decay": decay},
         {
             "params": [entry for entry in model.embedding_parameters() if id(entry) not in apart],
             "weight_decay": 0.0,

@@ -1,4 +1,4 @@
-"""A checked graph in the form that training wants."""
+"""A checked graph in the form that training wants, and its features scaled."""
 
 import copy
 
@@ -19,17 +19,23 @@ from herofilter.data import (
 )
 from herofilter.data.features import SPARSE_BELOW
 from herofilter.memory import check_memory
-from herofilter.nn import find_model
+from herofilter.nn import NodeClassifier, find_model
+from herofilter.nn.classifier import select
+from herofilter.nn.feature_scaler import FeatureScaler
 
 # features on disk that take no more than this are read into memory
 IN_MEMORY_BYTES = 2**26
+# of the float64 values from which the statistics of columns are added up at a time
+STATISTICS_BYTES = 2**25
 
 
 def prepare_features(data: Data, feature_scaling: str = "none", by_rows: bool = True) -> Data:
     """Return a copy whose features exist, are scaled, and are sparse when mostly zero.
 
     Large features on disk stay there, to be scaled when rows of them are read; for a model that
-    doesn't read them by rows they are brought into memory.
+    doesn't read them by rows they are brought into memory. With ``standard`` features are left as
+    they are, and dense: the statistics depend on the split, so the model's scaler applies them
+    (:func:`prepare_for`).
     """
     data = copy.copy(with_features(data))
     if data.get("y") is not None:
@@ -42,7 +48,8 @@ def prepare_features(data: Data, feature_scaling: str = "none", by_rows: bool = 
     if not data.get("featureless", False):
         if feature_scaling == "rows":
             x = row_normalise(x)
-        if x.layout == torch.strided and density(x) < SPARSE_BELOW:
+        dense = x.layout == torch.strided and feature_scaling != "standard"
+        if dense and density(x) < SPARSE_BELOW:
             x = to_sparse(x)
     data.x = x
     return data
@@ -59,6 +66,39 @@ def prepare(data: Data, config: Config, model: str = "herofilter") -> Data:
     if not keep and is_directed(data):
         data = symmetrise(data)
     return prepare_features(data, config.train.feature_scaling, entry.by_rows)
+
+
+def prepare_for(model: NodeClassifier, data: Data) -> Data:
+    """Return a copy of a graph with features as those that ``model`` was trained on."""
+    return model.scale(prepare_features(data, model.feature_scaling, model.by_rows))
+
+
+def fit_scaler(x: Tensor, nodes: Tensor) -> FeatureScaler:
+    """Return the scaler whose mean and deviation are those of ``nodes``, the training nodes.
+
+    Rows are read some at a time, so features may stay on disk.
+
+    Example:
+        >>> x = torch.tensor([[1.0, 7.0], [3.0, 7.0], [90.0, 8.0]])
+        >>> fit_scaler(x, torch.tensor([0, 1]))(x).tolist()
+        [[-1.0, 0.0], [1.0, 0.0], [88.0, 0.0]]
+    """
+    width = x.size(1)
+    count, (mean, total) = 0, torch.zeros(2, width, dtype=torch.float64)
+    low, high = torch.full((width,), torch.inf), torch.full((width,), -torch.inf)
+    for part in torch.split(nodes, max(1, STATISTICS_BYTES // (8 * max(1, width)))):
+        rows = select(x, part)
+        rows = rows.to_dense() if rows.layout == torch.sparse_csr else rows
+        low, high = torch.minimum(low, rows.amin(0)), torch.maximum(high, rows.amax(0))
+        rows = rows.double()
+        # two sets of rows joined: Chan's formula for the sum of squared deviations
+        step, size = rows.mean(0) - mean, part.numel()
+        squares = (rows - rows.mean(0)).square().sum(0)
+        total = total + squares + step.square() * (count * size / (count + size))
+        mean, count = mean + step * (size / (count + size)), count + size
+    deviation = (total / count).sqrt()
+    scale = (1 / deviation).masked_fill((low == high) | (deviation == 0), 0)
+    return FeatureScaler(mean.float(), scale.float())
 
 
 def _in_memory(x: DiskFeatures, by_rows: bool) -> Tensor:

@@ -20,6 +20,7 @@ from herofilter.data import select_split
 from herofilter.errors import ConfigError
 from herofilter.nn import NodeClassifier, find_model
 from herofilter.nn.build import resolve
+from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.nn.naming import model_title
 from herofilter.parallel.processes import run_jobs
 from herofilter.training.artifacts.checkpoint import EVERY, Checkpoint
@@ -66,9 +67,9 @@ def train_splits(
         ``test_accuracy`` and ``val_accuracy`` (each with ``mean``, ``std``, ``values``), what
         :func:`ranking_spreads` returns, ``splits``, ``seconds``, ``interrupted``.
     """
-    config = config or Config()
     if workers < 1:
         raise ConfigError(f"workers must be at least 1 (got {workers})")
+    config = resolve_defaults(data, config or Config())
     header = {
         "graph": graph,
         "variant": data.get("variant", ""),
@@ -133,6 +134,7 @@ def train_split(
     checkpoint: Checkpoint | None = None,
 ) -> tuple[NodeClassifier, TrainResult]:
     """Build a registered model for a prepared graph, train it on one split, return both."""
+    config = resolve_defaults(prepared, config)
     with seeded(config.train.seed):
         network = find_model(model).build(prepared, config)
     return network, train(

@@ -20,7 +20,15 @@ from herofilter.training import predict_logits, prepare, seeded
 from herofilter.training.protocol import train_split
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-CONFIG = Config().replace(epochs=4, hidden_channels=16)
+# the settings that the fixture was made with
+CONFIG = Config().replace(
+    epochs=4,
+    hidden_channels=16,
+    dropout=0.5,
+    input_dropout=0.5,
+    weight_decay=5e-3,
+    feature_scaling="none",
+)
 with np.load(FIXTURES / "model-logits.npz") as _archive:
     LOGITS = dict(_archive)
 WEIGHTS = json.loads((FIXTURES / "model-weights.json").read_text())

@@ -42,6 +42,7 @@ KINDS = {
     "no stem": ["patcher=fast", "stem=false"],
     "ranked": ["patcher=spectral", "ego=ranked"],
     "scaled features": ["patcher=fast", "feature_scaling=rows"],
+    "standardised features": ["patcher=fast", "feature_scaling=standard"],
 }
 
 

@@ -17,6 +17,7 @@ from herofilter.config import Config
 from herofilter.data import csbm
 from herofilter.errors import RunError
 from herofilter.files import load_tensors
+from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.training import train_splits
 from herofilter.training.artifacts import run_folder
 from herofilter.training.artifacts.checkpoint import CheckpointWarning
@@ -143,7 +144,8 @@ def test_the_first_checkpoint_says_whose_folder_it_is(tmp_path: Path) -> None:
         "environment.json",
         path.name,
     }
-    assert Config.from_dict(yaml.safe_load((out / "config.yaml").read_text())["config"]) == QUICK
+    known = yaml.safe_load((out / "config.yaml").read_text())
+    assert Config.from_dict(known["config"]) == resolve_defaults(graph(), QUICK)
     with pytest.raises(RunError) as caught:
         run(out, QUICK.replace(seed=1))
     assert str(caught.value) == (

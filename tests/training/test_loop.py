@@ -144,7 +144,7 @@ def test_class_weights_enter_the_loss() -> None:
     logits = model(data, nodes)
     expected = nn.functional.cross_entropy(logits, data.y[nodes], weight=weight)
     plain = nn.functional.cross_entropy(logits, data.y[nodes])
-    config = TrainConfig(epochs=1, class_weights=True)
+    config = TrainConfig(epochs=1, class_weights=True, feature_scaling="none")
     weighed = train(linear(), data, config).history[0].train_loss
     assert weighed == pytest.approx(float(expected.detach()), rel=1e-6)
     assert weighed != pytest.approx(float(plain.detach()), rel=1e-4)

@@ -56,7 +56,7 @@ def trained(data: Data, model: str, config: Config) -> tuple[list, torch.Tensor]
 
 
 @pytest.mark.parametrize("model", ["herofilter", "mlp"])
-@pytest.mark.parametrize("scaling", ["none", "rows"])
+@pytest.mark.parametrize("scaling", ["none", "rows", "standard"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_training_from_disk_is_the_same_to_the_bit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, scaling: str, sparse: bool

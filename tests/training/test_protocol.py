@@ -14,6 +14,7 @@ from herofilter.config import Config
 from herofilter.data import select_split
 from herofilter.errors import ConfigError, GraphError
 from herofilter.files import load_tensors
+from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.training import default_workers, prepare, protocol, train_splits
 from herofilter.training.protocol import WORTH_A_PROCESS, ranking_spreads, spread, train_split
 from tests.events import epochs, steps, stop_in, told
@@ -39,7 +40,7 @@ def test_the_summary_says_what_was_run() -> None:
     assert summary["graph"] == "small"
     assert summary["model"] == "mlp"
     assert summary["variant"] == data.variant
-    assert Config.from_dict(summary["config"]) == SMALL
+    assert Config.from_dict(summary["config"]) == resolve_defaults(data, SMALL)
     assert summary["splits"] == [0, 2]
     assert summary["seconds"] > 0
     assert not summary["interrupted"]

@@ -15,6 +15,8 @@ from herofilter.nn.score_scale import normalise_scores
 class ServedModel(nn.Module):
     """The part of a network that needs no graph: from raw features of patches to probabilities.
 
+    Features that were standardised in training are standardised here.
+
     Args:
         network: a HeroFilter that reads features.
         temperature: divides the logits.
@@ -40,6 +42,8 @@ class ServedModel(nn.Module):
         labels: Tensor | None = None,
         summary: Tensor | None = None,
     ) -> Tensor:
+        if self.network.scaler is not None:
+            tokens_x = self.network.scaler(tokens_x)
         # [b, p, f] -> [p, b, h]
         members = self.network.hidden(tokens_x).transpose(0, 1)
         by_summary = None if summary is None else summary.transpose(0, 1)
@@ -93,7 +97,7 @@ def serving_inputs(
     if network.labels is not None:
         inputs["labels"] = network.labels.look_up(patches.index, patches.nodes)
     if network.summariser is not None:
-        summary = network.summariser.summarise(network.hidden(data.x), nodes)
+        summary = network.summariser.summarise(network.hidden(network.scale(data).x), nodes)
         inputs["summary"] = summary.transpose(0, 1)
     return {name: np.ascontiguousarray(value.numpy()) for name, value in inputs.items()}
 

@@ -52,6 +52,7 @@ def load_weights(model: NodeClassifier, weights: Mapping[str, Tensor]) -> None:
             name = f"patcher.weights.{number}"
             if isinstance(kind, AdaptiveFilter):
                 state[name] = _moved(state[name], before, patcher.eigenvalues, start.detach())
+    model.expect_scaler(state)
     built = model.state_dict()
     state |= {name: built[name] for name in OF_THE_GRAPH if name in built}
     wrong = sorted(

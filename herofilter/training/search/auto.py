@@ -13,6 +13,7 @@ from herofilter.data import check_graph, select_split
 from herofilter.errors import ConfigError
 from herofilter.nn import find_model
 from herofilter.nn.build import resolve
+from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.nn.naming import model_title
 from herofilter.training.artifacts.run_folder import RunFolder
 from herofilter.training.protocol import notify_split, ranking_spreads, spread
@@ -70,12 +71,16 @@ def train_auto(
         >>> len(summary["members"]), list(summary["picked"])
         (7, ['0'])
     """
-    config = config or Config()
     check_graph(data)
+    config = resolve_defaults(data, config or Config())
     for split in splits:
         check_graph(select_split(data, split), split_required=True)
     members = portfolio(data, config) if members is None else members
     _check_members(members)
+    members = [
+        dataclasses.replace(member, config=resolve_defaults(data, member.config))
+        for member in members
+    ]
     header = {
         "graph": graph,
         "variant": data.get("variant", ""),

@@ -14,6 +14,7 @@ from herofilter.data import TableGraph, check_graph, num_splits, random_splits
 from herofilter.errors import ConfigError, GraphError, RunError, check_choice
 from herofilter.nn import NodeClassifier
 from herofilter.nn.build import resolve
+from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.nn.naming import model_title
 from herofilter.training.artifacts.model_folder import SavedModel, weights_of
 from herofilter.training.calibration import fit_temperature
@@ -45,6 +46,7 @@ class Candidate:
         test: measures on the test nodes, which chose nothing.
         trials: how many settings were tried.
         seconds: search and training together.
+        changed: settings that aren't those recommended for the graph.
     """
 
     model: str
@@ -56,6 +58,7 @@ class Candidate:
     test: dict[str, Any]
     trials: int
     seconds: float
+    changed: dict[str, Any]
 
     @property
     def title(self) -> str:
@@ -177,6 +180,7 @@ class _CandidateSearch:
             full_score(test[0] / temperature, test[1]),
             tried,
             time.perf_counter() - self.started,
+            changed_settings(config, resolve_defaults(self.data, Config())),
         )
 
     def _choose(self) -> tuple[Config, int]:
@@ -230,7 +234,7 @@ def _fixed(data: Data, settings: tuple[str, ...]) -> list[str]:
     values = data.x if not data.x.is_sparse_csr else data.x.values()
     fixed = {"label_tokens": "false", "label_smoothing": "0.0"}
     if bool((values < 0).any()):
-        fixed["feature_scaling"] = "none"
+        fixed["feature_scaling"] = "auto"
     given = {entry.partition("=")[0].rpartition(".")[2].strip() for entry in settings}
     return [f"{key}={value}" for key, value in fixed.items() if key not in given]
 
@@ -238,7 +242,7 @@ def _fixed(data: Data, settings: tuple[str, ...]) -> list[str]:
 def _metrics(entry: Candidate) -> dict[str, Any]:
     return {
         "title": entry.title,
-        "settings": changed_settings(entry.config),
+        "settings": entry.changed,
         "validation": entry.val,
         "test": entry.test,
         "temperature": entry.temperature,
@@ -249,8 +253,8 @@ def _metrics(entry: Candidate) -> dict[str, Any]:
 
 
 def _settings(entry: Candidate) -> str:
-    changed = changed_settings(entry.config)
-    return " ".join(f"{key}={value}" for key, value in changed.items()) or "the recommended ones"
+    changed = entry.changed.items()
+    return " ".join(f"{key}={value}" for key, value in changed) or "the recommended ones"
 
 
 def _sentences(candidates: dict[str, Candidate], kept: Candidate, num_val: int) -> tuple[str, ...]:

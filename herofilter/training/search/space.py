@@ -12,6 +12,7 @@ from herofilter.data import is_directed
 from herofilter.errors import ConfigError, check_choice
 from herofilter.nn import find_model
 from herofilter.nn.build import choose_patcher
+from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.training.search.suggest import (
     DefaultSuggester,
     Settings,
@@ -202,6 +203,7 @@ def make_space(name: str, model: str, data: Data, fixed: Sequence[str] = ()) -> 
     keys = frozenset(setting.partition("=")[0].rpartition(".")[2].strip() for setting in fixed)
     if "seed" in keys:
         raise ConfigError("seed must not be a fixed setting of a search; give --seed instead")
+    base = resolve_defaults(data, base)
     return SearchSpace(name, model, data, base, keys, is_directed(data))
 
 

@@ -17,6 +17,7 @@ from herofilter.data import check_graph, num_splits, select_split
 from herofilter.errors import ConfigError
 from herofilter.files import write_json
 from herofilter.nn import find_model
+from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.training.artifacts.environment import environment
 from herofilter.training.protocol import spread, train_splits
 from herofilter.training.search.presets import GENERAL, graph_name, write_preset
@@ -113,7 +114,7 @@ def tune(
         "trials": counts,
         "best_trial": best["number"],
         "default_val_accuracy": default,
-        "changed": changed_settings(config),
+        "changed": changed_settings(config, resolve_defaults(data, Config())),
         "config": config.to_dict(),
         "finalists": finalists,
         "val_accuracy": spread([r["val_accuracy"] for r in [*best["runs"], *best["finals"]]]),

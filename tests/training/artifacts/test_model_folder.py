@@ -57,6 +57,7 @@ VARIANTS = [
     ("herofilter", {}),
     ("herofilter", {"patcher": "fast"}),
     ("herofilter", {"feature_scaling": "rows", "label_tokens": True}),
+    ("herofilter", {"feature_scaling": "standard", "patcher": "fast"}),
     ("herofilter", {"label_tokens": True, "patcher": "fast"}),
     ("herofilter", {"filter": "shared", "stem": False}),
     ("fast-herofilter", {}),

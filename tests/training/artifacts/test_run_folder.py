@@ -10,6 +10,7 @@ from herofilter.callbacks import Event
 from herofilter.config import Config
 from herofilter.errors import RunError
 from herofilter.files import load_tensors
+from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.training import prepare, train_splits
 from herofilter.training.protocol import train_split
 from tests.events import epochs, stop_in
@@ -37,7 +38,8 @@ def test_what_a_run_leaves_behind(tmp_path: Path) -> None:
     summary = run(out, (0, 2))
     assert {path.name for path in out.iterdir()} == FILES
     known = yaml.safe_load((out / "config.yaml").read_text())
-    assert Config.from_dict(known["config"]) == SMALL
+    assert Config.from_dict(known["config"]) == resolve_defaults(graph(), SMALL)
+    assert known["config"]["train"]["feature_scaling"] == "standard"
     assert (known["graph"], known["model"]) == ("small", "herofilter")
     metrics = json.loads((out / "metrics.json").read_text())
     assert metrics["test_accuracy"] == summary["test_accuracy"]

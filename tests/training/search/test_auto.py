@@ -13,6 +13,7 @@ from herofilter.config import Config
 from herofilter.data import csbm, load_dataset, select_split
 from herofilter.errors import ConfigError, GraphError, HeroFilterError, OutOfMemoryError
 from herofilter.files import load_tensors
+from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.training import Score, predict_logits, prepare, train_splits
 from herofilter.training.protocol import spread, train_split
 from herofilter.training.search import portfolio_run
@@ -63,11 +64,11 @@ def test_the_summary_has_the_keys_of_every_run_and_its_own() -> None:
     assert titles["summaries"] == "summary-mlp"
     assert titles["heterophilic"] == "fast-herofilter"
     assert summary["variant"] == data.variant
-    assert Config.from_dict(summary["config"]) == QUICK
+    assert Config.from_dict(summary["config"]) == resolve_defaults(data, QUICK)
     assert summary["splits"] == [0, 1]
     assert not summary["interrupted"]
     assert summary["skipped"] == {}
-    members = portfolio(data, QUICK)
+    members = portfolio(data, resolve_defaults(data, QUICK))
     assert [entry["name"] for entry in summary["members"]] == [entry.name for entry in members]
     for entry, expected in zip(summary["members"], members, strict=True):
         assert Config.from_dict(entry["config"]) == expected.config
@@ -328,7 +329,7 @@ def test_what_a_run_leaves_behind(tmp_path: Path) -> None:
     summary = train_auto(data, QUICK, (0, 1), "small", tmp_path, members=members, ensemble=True)
     known = yaml.safe_load((tmp_path / "config.yaml").read_text())
     assert (known["graph"], known["model"], known["ensemble"]) == ("small", "auto", True)
-    assert Config.from_dict(known["config"]) == QUICK
+    assert Config.from_dict(known["config"]) == resolve_defaults(data, QUICK)
     assert [entry["name"] for entry in known["members"]] == ["flat", "wide", "smooth"]
     metrics = json.loads((tmp_path / "metrics.json").read_text())
     for key in ("test_accuracy", "picked", "members", "skipped", "ensemble"):

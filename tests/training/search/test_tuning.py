@@ -18,6 +18,7 @@ from herofilter.config import Config, paper_config
 from herofilter.data import csbm
 from herofilter.errors import ConfigError, GraphError, RunError
 from herofilter.nn.build import fast_patcher
+from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.training.protocol import train_split
 from herofilter.training.search import session as search_module
 from herofilter.training.search.budget import parse_budget
@@ -119,7 +120,7 @@ def keys(space: SearchSpace, position: int) -> set[str]:
 def test_the_first_configuration_is_the_default(name: str, model: str, directed: bool) -> None:
     space = make_space(name, model, graph(directed=directed))
     config = space.config(space.suggest(DefaultSuggester()))
-    default = paper_config() if name == "paper" else Config()
+    default = paper_config() if name == "paper" else resolve_defaults(graph(), Config())
     changed = {}
     if (name, model, directed) == ("wide", "fast-herofilter", False):
         # without directions four relations are two, and the space has one name for them
@@ -138,10 +139,11 @@ def test_two_relations_are_the_default_without_directions() -> None:
 def test_a_search_starts_with_the_default_and_then_the_recipes() -> None:
     space = make_space("wide", "herofilter", graph(directed=True))
     starts = [space.config(space.suggest(Given(start))) for start in space.starts()]
-    assert changed_settings(starts[0]) == {}
+    usual = resolve_defaults(space.data, Config())
+    assert changed_settings(starts[0], usual) == {}
     assert len(starts) == 1 + len(RECIPES)
     for config, recipe in zip(starts[1:], RECIPES, strict=True):
-        assert changed_settings(config) == changed_settings(Config().replace(**recipe))
+        assert changed_settings(config) == changed_settings(usual.replace(**recipe))
 
 
 def test_recipes_leave_fixed_settings_alone_and_none_comes_twice() -> None:
@@ -373,7 +375,8 @@ def test_the_run_repeats_what_validation_saw(done: tuple[Path, dict[str, Any]]) 
 
 def test_the_first_trial_is_the_default(done: tuple[Path, dict[str, Any]]) -> None:
     space = make_space("wide", "herofilter", graph(), FEW)
-    assert space.config(trials(done[0])[0]["settings"]) == Config().with_settings(FEW)
+    default = resolve_defaults(graph(), Config().with_settings(FEW))
+    assert space.config(trials(done[0])[0]["settings"]) == default
 
 
 def test_a_repeated_search_is_the_same(done: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:

@@ -1,0 +1,112 @@
+"""The settings whose default depends on the graph, and the rules that they follow."""
+
+from typing import NamedTuple
+
+import torch
+from torch_geometric.data import Data
+
+from herofilter.config import Config
+from herofilter.data import DiskFeatures, density
+from herofilter.data.features import SPARSE_BELOW
+from herofilter.settings import ModelConfig
+
+# few training nodes per feature, unless nodes have many neighbours whose features help out
+FEW_PER_FEATURE, MANY_NEIGHBOURS = 2, 10
+# so many training nodes that a model of this size hardly overfits
+MANY_PER_FEATURE, MANY_NODES = 25, 1000
+
+
+class Regularisation(NamedTuple):
+    """How much a training is regularised, and how long it goes on without improvement."""
+
+    weight_decay: float
+    dropout: float
+    input_dropout: float
+    patience: int
+
+
+STRONG = Regularisation(5e-3, 0.5, 0.5, 50)
+MEDIUM = STRONG._replace(weight_decay=5e-4)
+LIGHT = Regularisation(1e-5, 0.2, 0.0, 100)
+
+
+def graph_defaults(data: Data) -> Regularisation:
+    """Return the regularisation that is recommended for a graph.
+
+    It is light where training nodes are many and features few, strong where there are fewer than
+    two training nodes per feature or no features at all (then each node has a vector to learn),
+    and between otherwise. A graph without a training mask counts with all its nodes.
+
+    Example:
+        >>> few = Data(x=torch.ones(90, 1703), edge_index=torch.zeros(2, 300), num_nodes=90)
+        >>> graph_defaults(few).weight_decay
+        0.005
+        >>> many = Data(x=torch.ones(5000, 7), edge_index=torch.zeros(2, 300), num_nodes=5000)
+        >>> graph_defaults(many).weight_decay
+        1e-05
+    """
+    if data.x is None or data.get("featureless", False):
+        return STRONG
+    count, width = _num_training_nodes(data), data.x.size(1)
+    if count >= max(MANY_NODES, MANY_PER_FEATURE * width):
+        return LIGHT
+    neighbours = data.edge_index.size(1) / max(1, int(data.num_nodes or 0))
+    few = count < FEW_PER_FEATURE * width and neighbours < MANY_NEIGHBOURS
+    return STRONG if few else MEDIUM
+
+
+def resolve_defaults(data: Data, config: Config) -> Config:
+    """Return the configuration with what is left to the graph replaced by values for it.
+
+    Example:
+        >>> from herofilter.data import csbm
+        >>> config = resolve_defaults(csbm(num_nodes=100), Config().replace(dropout=0.3))
+        >>> config.train.feature_scaling, config.train.weight_decay, config.model.dropout
+        ('standard', 0.005, 0.3)
+    """
+    values = {**vars(config.model), **vars(config.train)}
+    found: dict[str, float | str] = {}
+    if any(values[key] is None for key in Regularisation._fields):
+        defaults = graph_defaults(data)._asdict()
+        found = {key: value for key, value in defaults.items() if values[key] is None}
+    if config.train.feature_scaling == "auto":
+        found["feature_scaling"] = "none" if mostly_zero(data) else "standard"
+    return config.replace(**found) if found else config
+
+
+def dropout_rates(config: ModelConfig) -> tuple[float, float]:
+    """Return ``dropout`` and ``input_dropout``; those of ``STRONG`` where no graph is known.
+
+    Example:
+        >>> dropout_rates(ModelConfig(dropout=0.1))
+        (0.1, 0.5)
+    """
+    return (
+        STRONG.dropout if config.dropout is None else config.dropout,
+        STRONG.input_dropout if config.input_dropout is None else config.input_dropout,
+    )
+
+
+def mostly_zero(data: Data) -> bool:
+    """Return whether a graph's features are sparse, such as bags of words, or there are none.
+
+    Sparse features are comparable as they are. Standardised, they would be dense, and rare words
+    large.
+
+    Example:
+        >>> mostly_zero(Data(x=torch.eye(4))), mostly_zero(Data(x=torch.randn(4, 2)))
+        (True, False)
+    """
+    x = data.x
+    if x is None or data.get("featureless", False) or x.layout == torch.sparse_csr:
+        return True
+    compressed = isinstance(x, DiskFeatures) and x.sparse and not x.packed
+    return compressed or density(x) < SPARSE_BELOW
+
+
+def _num_training_nodes(data: Data) -> int:
+    """Return the number of training nodes, over several splits their mean."""
+    mask = data.get("train_mask")
+    if mask is None:
+        return int(data.num_nodes or 0)
+    return int(mask.sum()) // (1 if mask.dim() == 1 else max(1, mask.size(1)))
