@@ -89,7 +89,7 @@ def training_table(graph: str, rows: Sequence[dict[str, Any]]) -> Table:
     """Return one graph's rows as a table for a terminal."""
     table = Table(title=f"Training on {graph}, split {SPLIT}, one thread, medians")
     for title in _COLUMNS:
-        table.add_column(title, justify="left" if title == "model" else "right")
+        table.add_column(title, justify="left" if title == "model" else "right", no_wrap=True)
     for row in rows:
         table.add_row(*_cells(row))
     return table

@@ -169,7 +169,7 @@ def test_auto_leaves_bags_of_words_and_degrees_alone(tmp_path: Path) -> None:
     data.x = to_sparse(data.x)
     assert chosen(data) == "none"
     given = Config().replace(feature_scaling="rows")
-    assert resolve_defaults(one_split(), given) is given
+    assert resolve_defaults(one_split(), given).train.feature_scaling == "rows"
 
 
 def test_a_run_says_what_it_chose() -> None:
