@@ -24,7 +24,8 @@ def train(
         ),
     ] = None,
     patcher: Annotated[
-        str | None, typer.Option(help="auto, spectral or fast. By default the preset's.")
+        str | None,
+        typer.Option(help="auto, polynomial, local, spectral or fast. By default the preset's."),
     ] = None,
     splits: Annotated[
         str, typer.Option(help="all, numbers such as 0,1,2, or a name such as public.")

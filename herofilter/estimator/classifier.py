@@ -52,7 +52,7 @@ class HeroFilterClassifier(Base):
         lr: learning rate.
         epochs: maximum number of epochs.
         patience: epochs without improvement before training stops.
-        patcher: ``spectral``, ``fast`` or ``auto``.
+        patcher: ``auto``, ``polynomial``, ``local``, ``spectral`` or ``fast``.
         patch_size: nodes in a patch, the node itself included.
         num_layers: mixer blocks.
         dropout: inside the mixer and before the head.

@@ -51,7 +51,8 @@ class Dropout(nn.Module):
             return x.relu()
         if is_float32_on_cpu(x):
             return relu_dropout(x, self._bytes(x), level)
-        return self(x.relu())
+        dropped: Tensor = self(x.relu())
+        return dropped
 
     def _mask(self, x: Tensor, level: int) -> Tensor:
         keep = self._bytes(x) >= level

@@ -146,8 +146,13 @@ class MixerBlock(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         for norm, mix in zip(self.layers[::2], self.layers[1::2], strict=True):
             mixed: Tensor = mix(norm(tokens))
-            # in place: the gradients of the products don't need their results
-            tokens = mixed.add_(tokens) if self.residual else mixed.relu_()
+            if not self.residual:
+                tokens = mixed.relu_()
+            elif torch.is_grad_enabled():
+                # in place it would be slower: autograd copies the gradients of views
+                tokens = mixed + tokens
+            else:
+                tokens = mixed.add_(tokens)
         return tokens
 
 

@@ -15,8 +15,8 @@ class AddPatches(BaseTransform):  # type: ignore[misc]
     lose their names; where those matter, call a :class:`FastPatcher` instead.
 
     Args:
-        patch_size, c, method, tolerance, self_loops, directed, ego, relations: as those of
-            :class:`FastPatcher`.
+        patch_size, c, method, tolerance, self_loops, directed, ego, relations, refine, margin,
+            hub_limit, filters: as those of :class:`FastPatcher`.
 
     Shapes:
         - data.patch_index: ``[n, p]``, int64, -1 at padding
@@ -42,6 +42,7 @@ class AddPatches(BaseTransform):  # type: ignore[misc]
         refine: int = 0,
         margin: float = 0.01,
         hub_limit: int = 0,
+        filters: tuple[tuple[float, ...], ...] = (),
     ) -> None:
         self.patcher = FastPatcher(
             patch_size,
@@ -55,6 +56,7 @@ class AddPatches(BaseTransform):  # type: ignore[misc]
             refine,
             margin,
             hub_limit,
+            filters,
         )
 
     def forward(self, data: Data) -> Data:

@@ -10,11 +10,7 @@ from herofilter.report.console import percent
 Entry = dict[str, Any]
 
 REFERENCE = "learned"
-COUNTERPARTS = (
-    ("learned", "fixed"),
-    ("no-summary-learned", "no-summary-fixed"),
-    ("small-patch-learned", "small-patch-fixed"),
-)
+COUNTERPARTS = (("learned", "fixed"), ("no-summary-learned", "no-summary-fixed"))
 PAIRS = (COUNTERPARTS[0], ("learned", "ppr"), *COUNTERPARTS[1:])
 WINS, LOSES = "wins", "loses"
 NEITHER = "no difference that these splits can show"
@@ -35,17 +31,20 @@ class Comparison(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Whether the first wins or loses by more than two standard errors, or neither."""
-        if self.error is None or abs(self.difference) <= 2 * self.error:
+        """Whether the first wins or loses, zero being outside the 95 % interval, or neither."""
+        from scipy.stats import t
+
+        if self.error is None:
+            return NEITHER
+        half = float(t.ppf(0.975, self.num_splits - 1)) * self.error
+        if abs(self.difference) <= half:
             return NEITHER
         return WINS if self.difference > 0 else LOSES
 
     @property
     def chance(self) -> float:
-        """How often the rule would name a winner if there were none: the tails of t beyond 2."""
-        from scipy.stats import t
-
-        return 0.0 if self.error is None else 2 * float(t.sf(2, self.num_splits - 1))
+        """How often the rule would name a winner if there were none."""
+        return 0.0 if self.error is None else 0.05
 
     def __str__(self) -> str:
         error = "" if self.error is None else f" ± {100 * self.error:.1f}"
@@ -85,8 +84,8 @@ def filters_page(result: dict[str, Any]) -> str:
         _table(result, lambda entry: f"{entry['patch_homophily']['mean']:.3f}"),
         "## How far the filter moved",
         "The mean absolute change of the response g from its start to the epoch that was kept, "
-        "over the graph's eigenvalues, in percent of the start's largest modulus; mean over "
-        "filters and splits. 0 for a filter that doesn't learn.",
+        "over the graph's eigenvalues (beyond 4000 nodes over [-1, 1]), in percent of the start's "
+        "largest modulus; mean over filters and splits. 0 for a filter that doesn't learn.",
         _table(result, lambda entry: f"{100 * entry['movement']['mean']:.1f}"),
         "## Seconds per split",
         _timing(result),
@@ -146,14 +145,13 @@ def _findings(result: Entry) -> list[str]:
         _headline(pairs),
         "In brackets: the mean over splits of the paired difference in validation accuracy, first "
         "variant minus second, in points, ± its standard error. The verdict follows a rule: the "
-        f"first “{WINS}” or “{LOSES}” if the difference exceeds two standard errors; else there "
-        f"is “{NEITHER}”.",
+        f"first “{WINS}” or “{LOSES}” if zero is outside the 95 % interval of the difference (t, "
+        f"over splits); else there is “{NEITHER}”.",
         "\n".join(f"- {line}" for line in verdicts(result)),
-        f"The rule is lenient where splits are few. It named a winner in {named} of "
-        f"{len(entries)} comparisons; if no variant differed from any other, it would still do so "
-        f"in about {expected:.0f} if splits were independent, and as those of a graph overlap, in "
-        "rather more. A single win or loss on two or three splits therefore says little; look for "
-        "the same sign on several graphs.",
+        f"The rule named a winner in {named} of {len(entries)} comparisons; if no variant differed "
+        f"from any other, it would still do so in about {expected:.0f} if splits were independent, "
+        "and as those of a graph overlap, in rather more. A single win or loss therefore says "
+        "little; look for the same sign on several graphs.",
     ]
 
 

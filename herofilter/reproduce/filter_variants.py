@@ -4,13 +4,7 @@ from typing import NamedTuple
 
 from herofilter.config import Config
 
-BASE = (
-    "patcher=spectral",
-    "directed=symmetrise",
-    "self_loops=true",
-    "patch_size=9",
-    "filter_lr=0.001",
-)
+BASE = ("patcher=polynomial", "directed=symmetrise", "patch_size=9")
 
 
 class Variant(NamedTuple):
@@ -34,28 +28,26 @@ VARIANTS = {
         "The reference with fixed filters: are its starts enough?",
     ),
     "learned": Variant("Learned filters", (), "The reference that the others are compared with."),
-    "learned-lr-1e-2": Variant(
-        "Learned ten times faster", ("filter_lr=0.01",), "Does the filter move too slowly?"
+    "choice-stays": Variant(
+        "Choice stays",
+        ("refresh_every=100000",),
+        "Must the patch follow the filter, or is the choice of its start enough?",
     ),
-    "shared": Variant(
-        "One weight per power", ("filter=shared",), "Is a weight per eigenvalue too many?"
+    "no-patch": Variant(
+        "No patch", ("patch_size=1",), "Is the node beside the summaries enough, without a patch?"
     ),
-    "signed": Variant(
-        "Both ends of the scores", ("selection=signed",), "Do the most negative scores help?"
+    "no-mixer": Variant(
+        "No mixer", ("num_layers=0",), "Is the patch enough, without blocks that mix it?"
     ),
-    "one-filter": Variant("One filter", ("filter_starts=low",), "Is the second filter needed?"),
+    "aligned": Variant(
+        "Aligned start",
+        ("filter_starts=low,aligned",),
+        "Is a start from the training labels better than the second hop? How far the filter moved "
+        "is counted from the second hop here, too.",
+    ),
+    "one-filter": Variant("One filter", ("filter_starts=hop2",), "Is the second filter needed?"),
     "three-filters": Variant(
         "Three filters", ("filter_starts=low,hop2,high",), "Does a high-pass filter add anything?"
-    ),
-    "frozen": Variant(
-        "Choice frozen",
-        ("freeze_after=50",),
-        "Does it help to leave the members alone after epoch 50, while scores still learn?",
-    ),
-    "straight-through": Variant(
-        "Straight-through scores",
-        ("score_norm=straight_through",),
-        "Should scores only carry gradients, and not scale the tokens?",
     ),
     "no-summary-fixed": Variant(
         "Fixed, no summary",
@@ -67,15 +59,11 @@ VARIANTS = {
         ("summary=false",),
         "Does learning matter more where the filter acts through the patch alone?",
     ),
-    "small-patch-fixed": Variant(
-        "Fixed, three tokens",
-        ("patch_size=3", "learn_filter=false"),
-        "The next variant with fixed filters: two members to choose, one per filter.",
-    ),
-    "small-patch-learned": Variant(
-        "Learned, three tokens",
-        ("patch_size=3",),
-        "Does learning matter more where there is little room?",
+    "spectral": Variant(
+        "Filters on eigenvectors",
+        ("patcher=spectral", "num_eigenpairs=1000", "filter_lr=0.001"),
+        "The paper's filter, with a weight per power and eigenvalue, on the 1000 eigenvalues of "
+        "largest modulus.",
     ),
 }
 
@@ -84,7 +72,7 @@ def variant_config(variant: str) -> Config:
     """Return a variant's settings.
 
     Example:
-        >>> variant_config("small-patch-fixed").patcher.patch_size
-        3
+        >>> variant_config("no-patch").patcher.patch_size
+        1
     """
     return Config().with_settings([*BASE, *VARIANTS[variant].settings])

@@ -10,7 +10,11 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from herofilter.spectral.chebyshev import chebyshev_sum
-from herofilter.spectral.polynomial_kernel import respond_adjoint, respond_chebyshev
+from herofilter.spectral.polynomial_kernel import (
+    respond_adjoint,
+    respond_chebyshev,
+    respond_slopes,
+)
 from herofilter.spectral.products import csr_of
 from herofilter.spectral.simd import LANES
 from herofilter.spectral.sparse import (
@@ -39,12 +43,19 @@ class PolynomialBasis(ABC):
     def terms(self, hidden: Tensor) -> Tensor:
         r"""Return every :math:`\mathbf{B}_k \mathbf{H}` without gradients: ``[K + 1, n, h]``."""
 
-    def sums(
-        self, hidden: Tensor, coefficients: Tensor, keep: bool
-    ) -> tuple[Tensor, Tensor | None]:
-        """Return the responses without gradients, and with ``keep`` also all :meth:`terms`."""
-        terms = self.terms(hidden)
-        return _combine(coefficients, terms), terms if keep else None
+    def sums(self, hidden: Tensor, coefficients: Tensor) -> Tensor:
+        """Return the responses without gradients."""
+        return _combine(coefficients, self.terms(hidden))
+
+    def slopes(self, hidden: Tensor, upstream: Tensor) -> Tensor:
+        r"""Return :math:`\langle \mathbf{B}_k \mathbf{H}, \mathbf{G}_f \rangle`, the gradient in θ.
+
+        Shapes:
+            - hidden: ``[n, h]``; upstream: ``[f, n, h]``
+            - output: ``[f, K + 1]``
+        """
+        # [f, n·h] times [n·h, K + 1]
+        return upstream.flatten(1) @ self.terms(hidden).flatten(1).t()
 
     @abstractmethod
     def adjoint(self, upstream: Tensor, coefficients: Tensor) -> Tensor:
@@ -65,7 +76,7 @@ class PolynomialBasis(ABC):
         if torch.is_grad_enabled():
             response: Tensor = _Response.apply(self, hidden, coefficients)  # type: ignore[no-untyped-call]
             return response
-        return self.sums(hidden, coefficients, keep=False)[0]
+        return self.sums(hidden, coefficients)
 
 
 class ChebyshevBasis(PolynomialBasis):
@@ -97,18 +108,25 @@ class ChebyshevBasis(PolynomialBasis):
                 torch.sub(product, found[k - 2], out=found[k])
         return found
 
-    def sums(
-        self, hidden: Tensor, coefficients: Tensor, keep: bool
-    ) -> tuple[Tensor, Tensor | None]:
+    def sums(self, hidden: Tensor, coefficients: Tensor) -> Tensor:
         if not self._in_one_call(hidden):
-            return super().sums(hidden, coefficients, keep)
+            return super().sums(hidden, coefficients)
         hidden, theta = hidden.detach().contiguous(), coefficients.detach().contiguous()
-        tables = hidden.new_empty(max(3, self.num_terms if keep else 3), *hidden.shape)
+        tables = hidden.new_empty(3, *hidden.shape)
         out = hidden.new_empty(theta.size(0), *hidden.shape)
         respond_chebyshev(
             *csr_arrays(self._twice), *(one.numpy() for one in (theta, hidden, tables, out))
         )
-        return out, tables[: self.num_terms] if keep else None
+        return out
+
+    def slopes(self, hidden: Tensor, upstream: Tensor) -> Tensor:
+        if not self._in_one_call(hidden):
+            return super().slopes(hidden, upstream)
+        tables = hidden.new_empty(3, *hidden.shape)
+        out = torch.empty(upstream.size(0), self.num_terms, dtype=torch.float64)
+        arrays = (hidden.detach().contiguous(), upstream, tables, out)
+        respond_slopes(*csr_arrays(self._twice), *(one.numpy() for one in arrays))
+        return out.to(hidden.dtype)
 
     def adjoint(self, upstream: Tensor, coefficients: Tensor) -> Tensor:
         if not self._in_one_call(upstream):
@@ -173,21 +191,18 @@ class _Response(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, basis: PolynomialBasis, hidden: Tensor, coefficients: Tensor) -> Tensor:
-        learns = ctx.needs_input_grad[2]
-        response, terms = basis.sums(hidden, coefficients, keep=learns)
         ctx.basis = basis
-        ctx.save_for_backward(coefficients, terms)
-        return response
+        ctx.save_for_backward(hidden, coefficients)
+        return basis.sums(hidden, coefficients)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[None, Tensor | None, Tensor | None]:
-        coefficients, terms = ctx.saved_tensors
-        upstream = upstream.contiguous()
-        hidden = ctx.basis.adjoint(upstream, coefficients) if ctx.needs_input_grad[1] else None
-        # [f, n·h] times [n·h, K + 1]
-        slope = None if terms is None else upstream.flatten(1) @ terms.flatten(1).t()
-        return None, hidden, slope
+        hidden, coefficients = ctx.saved_tensors
+        upstream, basis = upstream.contiguous(), ctx.basis
+        back = basis.adjoint(upstream, coefficients) if ctx.needs_input_grad[1] else None
+        slopes = basis.slopes(hidden, upstream) if ctx.needs_input_grad[2] else None
+        return None, back, slopes
 
 
 def _combine(coefficients: Tensor, terms: Tensor) -> Tensor:

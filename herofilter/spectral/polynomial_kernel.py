@@ -18,30 +18,70 @@ def respond_chebyshev(
         crow, col, value: 2·M, square, in compressed rows.
         theta: ``[f, K + 1]``.
         hidden: ``[n, h]``, the matrix H; h is a multiple of 8.
-        tables: ``[t, n, h]``, three at least; :math:`T_k(\mathbf{M})\mathbf{H}` is left in table k
-            if there are K + 1 of them.
+        tables: ``[3, n, h]``.
         out: ``[f, n, h]``.
     """
-    count = tables.shape[0]
     tables[0] = hidden
     for f in range(out.shape[0]):
-        _scale(theta[f, 0], hidden, out[f])
+        for row in range(hidden.shape[0]):
+            for c in range(hidden.shape[1]):
+                out[f, row, c] = theta[f, 0] * hidden[row, c]
     for k in range(1, theta.shape[1]):
-        target, before = tables[k % count], tables[(k - 2) % count]
-        multiply_rows(crow, col, value, tables[(k - 1) % count], target)
-        for row in range(target.shape[0]):
-            line = target[row]
-            if k == 1:
-                for c in range(line.size):
-                    line[c] *= np.float32(0.5)
-            else:
-                other = before[row]
-                for c in range(line.size):
-                    line[c] -= other[c]
-            for f in range(out.shape[0]):
-                weight, total = theta[f, k], out[f, row]
+        target = tables[k % 3]
+        step_chebyshev(crow, col, value, k, tables[(k - 1) % 3], tables[(k - 2) % 3], target)
+        for f in range(out.shape[0]):
+            weight = theta[f, k]
+            for row in range(target.shape[0]):
+                line, total = target[row], out[f, row]
                 for c in range(line.size):
                     total[c] += weight * line[c]
+
+
+@compiled(nogil=True)
+def respond_slopes(
+    crow: Any, col: Any, value: Any, hidden: Any, upstream: Any, tables: Any, slopes: Any
+) -> None:
+    r"""Write the inner products of :math:`T_k(\mathbf{M})\mathbf{H}` and :math:`\mathbf{G}_f`.
+
+    The products are computed again: that takes less time than to keep K + 1 tables.
+
+    Args:
+        crow, col, value: 2·M, square, in compressed rows.
+        hidden: ``[n, h]``, the matrix H; h is a multiple of 8.
+        upstream: ``[f, n, h]``, all :math:`\mathbf{G}_f`.
+        tables: ``[3, n, h]``.
+        slopes: ``[f, K + 1]``, float64.
+    """
+    tables[0] = hidden
+    sums = np.empty(hidden.shape[1], np.float32)
+    for k in range(slopes.shape[1]):
+        target = tables[k % 3]
+        if k > 0:
+            step_chebyshev(crow, col, value, k, tables[(k - 1) % 3], tables[(k - 2) % 3], target)
+        for f in range(slopes.shape[0]):
+            # a sum per column, which the compiler can vectorise
+            sums[:] = 0
+            for row in range(target.shape[0]):
+                line, part = target[row], upstream[f, row]
+                for c in range(line.size):
+                    sums[c] += line[c] * part[c]
+            slopes[f, k] = sums.sum()
+
+
+@compiled(nogil=True)
+def step_chebyshev(
+    crow: Any, col: Any, value: Any, k: int, source: Any, before: Any, target: Any
+) -> None:
+    r"""Write :math:`T_k(\mathbf{M})\mathbf{H}` from the two tables before it, k at least 1."""
+    multiply_rows(crow, col, value, source, target)
+    for row in range(target.shape[0]):
+        line, other = target[row], before[row]
+        if k == 1:
+            for c in range(line.size):
+                line[c] *= np.float32(0.5)
+        else:
+            for c in range(line.size):
+                line[c] -= other[c]
 
 
 @compiled(nogil=True)
@@ -79,10 +119,3 @@ def respond_adjoint(
                 weight, part = theta[f, k], upstream[f, row]
                 for c in range(line.size):
                     line[c] += weight * part[c]
-
-
-@compiled(nogil=True)
-def _scale(weight: Any, source: Any, target: Any) -> None:
-    for row in range(source.shape[0]):
-        for c in range(source.shape[1]):
-            target[row, c] = weight * source[row, c]

@@ -41,6 +41,7 @@ def test_arguments_and_defaults_are_those_of_the_patcher() -> None:
         "refine": 7,
         "margin": 0.5,
         "hub_limit": 9,
+        "filters": ((0.0, 1.0),),
     }
     assert odd.keys() == theirs.keys()
     assert AddPatches(**odd).patcher == FastPatcher(**odd)

@@ -73,9 +73,11 @@ def test_train_table() -> None:
 def test_train_table_shows_rankings_where_they_are_known() -> None:
     summary = {
         "model": "auto",
+        "title": "auto",
         "graph": "minesweeper",
         "splits": [0],
         "picked": {"0": "balanced"},
+        "members": [{"name": "balanced", "title": "herofilter"}],
         "val_accuracy": {"mean": 0.6, "std": 0.0, "values": [0.6]},
         "test_accuracy": {"mean": 0.5, "std": 0.0, "values": [0.5]},
         "test_auc": {"mean": 0.91, "std": 0.0, "values": [0.91]},
@@ -84,7 +86,7 @@ def test_train_table_shows_rankings_where_they_are_known() -> None:
     text = text_of(train_table(summary))
     assert "test AUC" in text
     assert "test AP" not in text
-    assert cells(text)[0] == ["0", "60.0", "50.0", "91.0", "balanced"]
+    assert cells(text)[0] == ["0", "60.0", "50.0", "91.0", "balanced (herofilter)"]
 
 
 def test_dataset_table() -> None:

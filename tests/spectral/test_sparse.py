@@ -19,7 +19,7 @@ def test_parts_and_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> Non
     matrix, dense = random_product(101, 50, 40)
     expected = multiply_sparse(matrix, dense)
     torch.testing.assert_close(expected, matrix.to_dense() @ dense)
-    monkeypatch.setattr(sparse, "_PARALLEL_FROM", 0)
+    monkeypatch.setattr(sparse, "PARALLEL_FROM", 0)
     assert torch.equal(multiply_sparse(matrix, dense), expected)
     with one_thread():
         assert torch.equal(multiply_sparse(matrix, dense), expected)
@@ -28,7 +28,7 @@ def test_parts_and_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_fewer_rows_than_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sparse, "_PARALLEL_FROM", -1)
+    monkeypatch.setattr(sparse, "PARALLEL_FROM", -1)
     for rows in (0, 1, 3):
         matrix, dense = random_product(rows, 5, 8)
         torch.testing.assert_close(multiply_sparse(matrix, dense), matrix.to_dense() @ dense)

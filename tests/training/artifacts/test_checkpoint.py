@@ -94,13 +94,19 @@ SHORT = SMALL.replace(epochs=4, hidden_channels=4, refresh_every=2, filter_lr=0.
         # each epoch offers once per step and once at its end
         pytest.param({"patcher": "spectral"}, 8, 8, id="all at once"),
         pytest.param({"patcher": "spectral", "batch_size": 12}, 8, 16, id="batches"),
+        pytest.param({"patcher": "polynomial", "batch_size": 12}, 8, 16, id="polynomial"),
         pytest.param(
             {"patcher": "fast", "summary": False, "batch_size": 12, "label_tokens": True},
             0,
             16,
             id="rows",
         ),
-        pytest.param({"lr": 0.5, "patience": 1, "epochs": 30, **FORMER}, 8, 8, id="patience"),
+        pytest.param(
+            {"patcher": "spectral", "lr": 0.5, "patience": 1, "epochs": 30, **FORMER},
+            8,
+            8,
+            id="patience",
+        ),
     ],
 )
 def test_death_at_any_step_changes_nothing(

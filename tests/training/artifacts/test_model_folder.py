@@ -180,8 +180,11 @@ def test_no_file_is_a_pickle(tmp_path: Path) -> None:
 
 def test_what_belongs_to_the_graph_is_left_out() -> None:
     state = fitted(label_tokens=True).saved.state
-    assert not {"patcher.index", "labels.known"} & state.keys()
-    assert state["patcher.eigenvalues"].shape == (80,)
+    assert not {"patcher.index", "patcher.entries", "labels.known"} & state.keys()
+    assert state["patcher.learned.values"].shape == (2, 11)
+    spectral = fitted(label_tokens=True, patcher="spectral").saved.state
+    assert not {"patcher.index", "labels.known"} & spectral.keys()
+    assert spectral["patcher.eigenvalues"].shape == (80,)
 
 
 def test_weights_are_copies() -> None:

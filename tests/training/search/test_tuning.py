@@ -36,7 +36,7 @@ FEW += ["filter_starts=low", "selection=top", "learn_filter=false", "self_loops=
 FEW += ["aggregation=ego_concat", "score_norm=l1", "summary=true", "label_tokens=false"]
 FEW += ["activation=tanh", "monitor=accuracy", "label_smoothing=0", "input_dropout=0"]
 # how many configurations a search with these tries before it suggests others
-STARTS = 7
+STARTS = 3
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -151,11 +151,7 @@ def test_recipes_leave_fixed_settings_alone_and_none_comes_twice() -> None:
     starts = [space.config(space.suggest(Given(start))) for start in space.starts()]
     assert [changed_settings(config, space.base) for config in starts] == [
         {},
-        {"weight_decay": 1e-2},
-        {"num_layers": 0, "head_layers": 2, "weight_decay": 1e-2},
-        {"num_layers": 0},
         {"norm": "patch", "weight_decay": 1e-2},
-        {"weight_decay": 1e-3},
         {"dropout": 0.6, "feature_scaling": "rows"},
     ]
     assert len(starts) == STARTS
