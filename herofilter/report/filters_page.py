@@ -79,8 +79,8 @@ def filters_page(result: dict[str, Any]) -> str:
         _table(result, lambda entry: _accuracy(entry["test_accuracy"])),
         "## Patch homophily",
         "The share of a patch's members, the node itself left out, that have its label: after "
-        "training, over all nodes, mean over splits. All labels are used to measure it, none to "
-        "choose by it.",
+        "training, over all nodes, mean over splits; 0 without a patch. All labels are used to "
+        "measure it, none to choose by it.",
         _table(result, lambda entry: f"{entry['patch_homophily']['mean']:.3f}"),
         "## How far the filter moved",
         "The mean absolute change of the response g from its start to the epoch that was kept, "

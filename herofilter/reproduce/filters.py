@@ -163,8 +163,10 @@ def _metrics(prepared: Data, job: Job, split: int) -> dict[str, Any]:
         raise KeyboardInterrupt
     if not isinstance(model, HeroFilter):
         raise RunError(f"the model must be a HeroFilter (got {type(model).__name__})")
-    with torch.no_grad():
-        homophily = model.patches().homophily(prepared.y)
+    homophily = 0.0
+    if job.config.patcher.patch_size > 1:
+        with torch.no_grad():
+            homophily = model.patches().homophily(prepared.y)
     return {
         **split_metrics(result, seconds),
         "patch_homophily": homophily,
