@@ -54,7 +54,7 @@ class NodeClassifier(nn.Module, ABC):
         self.scaler = None
 
     def __call__(self, data: Data, nodes: Tensor | None = None) -> Any:
-        return super().__call__(self.scale(data), nodes)
+        return super().__call__(self.scale_features(data), nodes)
 
     @abstractmethod
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
@@ -64,7 +64,7 @@ class NodeClassifier(nn.Module, ABC):
     def reset_parameters(self) -> None:
         """Initialise all parameters again at random."""
 
-    def scale(self, data: Data) -> Data:
+    def scale_features(self, data: Data) -> Data:
         """Return the graph with features as the model was trained on; itself if they are already.
 
         The result names the scaler that made it, so that no features are standardised twice.

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 from herofilter.errors import GraphError
 from herofilter.nn.aggregation import Aggregation
 from herofilter.nn.classifier import Batch, NodeClassifier, select
-from herofilter.nn.gather import gather_chunks, gather_tokens
+from herofilter.nn.gather import gather_chunks
 from herofilter.nn.graph_defaults import dropout_rates
 from herofilter.nn.head import Head
 from herofilter.nn.inference.folded import fold_end
@@ -22,6 +22,7 @@ from herofilter.nn.mixer import MixerBlock
 from herofilter.nn.patch_batch import Part, PatchBatch, check_training, cut_parts, largest_batch
 from herofilter.nn.score_scale import ScoreScale
 from herofilter.nn.stem import Stem
+from herofilter.nn.tokens import fill_tokens, join_tokens
 from herofilter.parallel.threads import parallel_map
 from herofilter.patchers import LearnedPatcher, Patches, RelationSummary, Slot
 from herofilter.settings import ModelConfig
@@ -189,7 +190,7 @@ class HeroFilter(NodeClassifier):
     def gather(self, data: Data, nodes: Tensor | None) -> PatchBatch:
         """Return the patches of ``nodes`` and the features of all nodes in them."""
         self.check_same_graph(data)
-        data, patches = self.scale(data), self.patches(nodes)
+        data, patches = self.scale_features(data), self.patches(nodes)
         # padding may have any index, since its score is zero
         index = patches.index.clamp(min=0)
         needed, shared = None, data.get("shared")
@@ -202,17 +203,15 @@ class HeroFilter(NodeClassifier):
 
     def precompute(self, data: Data, count: int) -> Data:
         """Return the graph with the hidden vectors of all nodes, if that saves time."""
-        summariser, channels = self.summariser, self.token_channels
+        channels = self.token_channels
         width = channels * (1 + self.num_summaries)
         members = self.patcher.patch_size
         saves = self.stem is not None or self.num_summaries > 0
         if not (saves and worth_sharing(data.x, count, members, width)):
             return data
         hidden = fill_table(partial(self.hidden, data.x), int(data.x.size(0)), channels)
-        summary = None if summariser is None else summariser.summarise(hidden)
-        summary = self._with_shares(summary, None)
         precomputed = copy(data)
-        precomputed.shared = Shared(hidden, summary)
+        precomputed.shared = Shared(hidden, self.summaries(hidden))
         return precomputed
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
@@ -227,7 +226,9 @@ class HeroFilter(NodeClassifier):
         if end is not None and not end.before:
             return end.read(hidden, part, None if self.labels is None else self.labels.embedding)
         mix, parts = end or self.mix, cut_parts(part, self.chunk_size)
-        return torch.cat(parallel_map(lambda part: mix(self._tokens(hidden, part)), parts))
+        return torch.cat(
+            parallel_map(lambda part: mix(fill_tokens(hidden, part, self.labels)), parts)
+        )
 
     def token_chunks(self, data: Data, nodes: Tensor | None = None) -> Iterator[Tensor]:
         """Yield the tokens of ``nodes``, some nodes at a time: ``[p', b, h]`` each.
@@ -240,11 +241,11 @@ class HeroFilter(NodeClassifier):
         hidden, part = self._hidden_and_part(batch)
         parts = cut_parts(part, self.chunk_size)
         if not torch.is_grad_enabled():
-            yield from (self._tokens(hidden, part) for part in parts)
+            yield from (fill_tokens(hidden, part, self.labels) for part in parts)
             return
         members = gather_chunks(hidden, [part.index for part in parts])
         for rows, part in zip(members, parts, strict=True):
-            yield self.join_tokens(rows, part.scale, part.labels, part.summary)
+            yield join_tokens(rows, part.scale, self.labels, part.labels, part.summary)
 
     def _hidden_and_part(self, batch: Batch) -> tuple[Tensor, Part]:
         """Return the hidden vectors of all needed nodes, and the other inputs of their tokens."""
@@ -268,11 +269,21 @@ class HeroFilter(NodeClassifier):
                 summary = summary if nodes is None else summary.index_select(1, nodes)
                 return hidden, self._with_shares(summary, nodes)
             hidden = self._hidden(batch.x, batch.needed)
-            found = None if summariser is None else summariser.summarise(hidden, nodes)
-            return hidden, self._with_shares(found, nodes)
+            return hidden, self.summaries(hidden, nodes)
         if shared.summary is None or nodes is None:
             return shared.hidden, shared.summary
         return shared.hidden, shared.summary.index_select(1, nodes)
+
+    def summaries(self, hidden: Tensor, nodes: Tensor | None = None) -> Tensor | None:
+        """Return the tokens of ``nodes`` that are no patch members, if there are such.
+
+        Shapes:
+            - hidden: ``[n, h]``, of all nodes
+            - output: ``[s, b, h]``
+        """
+        summariser = self.summariser
+        found = None if summariser is None else summariser.summarise(hidden, nodes)
+        return self._with_shares(found, nodes)
 
     def _with_shares(self, summary: Tensor | None, nodes: Tensor | None) -> Tensor | None:
         """Return the summaries and after them the class shares, of those that the model has."""
@@ -280,19 +291,6 @@ class HeroFilter(NodeClassifier):
             return summary
         shares = self.shares(nodes)
         return shares if summary is None else torch.cat([summary, shares])
-
-    def _tokens(self, hidden: Tensor, part: Part) -> Tensor:
-        """Return the result of :meth:`join_tokens` without gradients, and without copies."""
-        count = part.index.size(1)
-        num_summaries = 0 if part.summary is None else part.summary.size(0)
-        tokens = gather_tokens(hidden, part.index, num_summaries)
-        members = tokens[:count]
-        if self.labels is not None and part.labels is not None:
-            members += self.labels(part.labels).transpose(0, 1)
-        members *= part.scale.t().unsqueeze(-1)
-        if part.summary is not None:
-            tokens[count:] = part.summary
-        return tokens
 
     def largest_batch(self, data: Data) -> int:
         """Return how many nodes fit into 512 MiB of features and tokens, or 256 MiB from disk."""
@@ -306,21 +304,6 @@ class HeroFilter(NodeClassifier):
         if self.stem is None:
             return rows.to_dense() if rows.layout == torch.sparse_csr else rows
         return self.stem.from_rows(rows, nodes)
-
-    def join_tokens(
-        self, members: Tensor, scale: Tensor, labels: Tensor | None, summary: Tensor | None
-    ) -> Tensor:
-        """Return tokens: members with their labels, scaled by their scores, then the summaries.
-
-        Shapes:
-            - members: ``[p, b, h]``; scale: ``[b, p]``
-            - labels: ``[b, p]``, as :meth:`LabelTokens.look_up` gives them; summary: ``[s, b, h]``
-            - output: ``[p + s, b, h]``
-        """
-        if self.labels is not None and labels is not None:
-            members = members + self.labels(labels).transpose(0, 1)
-        members = members * scale.t().unsqueeze(-1)
-        return members if summary is None else torch.cat([members, summary])
 
     def mix(self, tokens: Tensor) -> Tensor:
         """Return the logits of tokens: ``[p', b, h]`` to ``[b, C]``."""

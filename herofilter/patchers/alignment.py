@@ -9,7 +9,7 @@ from herofilter.spectral.polynomial_basis import ChebyshevBasis
 _MOST_NODES = 100_000
 _WORK = 2e10
 # rows of the graph times columns of the basis that are computed at a time
-_TABLE = 2**22
+_TABLE = 2**20
 
 
 @torch.no_grad()
@@ -57,7 +57,7 @@ def aligned_coefficients(basis: ChebyshevBasis, labels: Tensor, ridge: float = 1
         unit = torch.zeros(n, width)
         unit[known[part], place] = 1
         # [K + 1, m, c]
-        entries = basis.terms(unit)[:, known, : part.numel()]
+        entries = torch.stack([term[known, : part.numel()] for term in basis.iterate(unit)])
         entries[:, part, place] = 0
         entries = entries.flatten(1).double()
         target = (classes.unsqueeze(1) == classes[part]).double() - rate

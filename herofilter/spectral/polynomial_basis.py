@@ -1,7 +1,7 @@
 """Polynomials of a graph's matrices applied to hidden vectors, by sparse products alone."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import scipy.sparse as sp
@@ -98,15 +98,17 @@ class ChebyshevBasis(PolynomialBasis):
         self._once, self._twice = csr_of(matrix), csr_of(2 * matrix)
 
     def terms(self, hidden: Tensor) -> Tensor:
-        found = hidden.new_empty(self.num_terms, *hidden.shape)
-        found[0] = hidden
+        return torch.stack(list(self.iterate(hidden)))
+
+    def iterate(self, hidden: Tensor) -> Iterator[Tensor]:
+        """Yield what :meth:`terms` returns, one at a time: two of them are in memory at once."""
+        before, current = hidden, hidden
+        yield hidden
         for k in range(1, self.num_terms):
-            product = multiply_sparse(self._once if k == 1 else self._twice, found[k - 1])
-            if k == 1:
-                found[1] = product
-            else:
-                torch.sub(product, found[k - 2], out=found[k])
-        return found
+            matrix = self._once if k == 1 else self._twice
+            product = multiply_sparse(matrix, current.contiguous())
+            before, current = current, product if k == 1 else product.sub_(before)
+            yield current
 
     def sums(self, hidden: Tensor, coefficients: Tensor) -> Tensor:
         if not self._in_one_call(hidden):

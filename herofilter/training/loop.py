@@ -167,11 +167,11 @@ def evaluate(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:
 def _scale(model: NodeClassifier, data: Data, scaling: str, train_nodes: Tensor) -> Data:
     """Return the graph as the model sees it; what scales the features becomes part of the model."""
     model.feature_scaling, model.scaler = scaling, None
-    data = model.scale(prepare_features(data, scaling, model.by_rows))
+    data = model.scale_features(prepare_features(data, scaling, model.by_rows))
     # degrees, which stand in for absent features, are standardised already
     if scaling == "standard" and not data.get("featureless", False):
         model.scaler = fit_scaler(data.x, train_nodes)
-    return model.scale(data)
+    return model.scale_features(data)
 
 
 def _logits(model: NodeClassifier, data: Data, nodes: Tensor) -> Tensor:

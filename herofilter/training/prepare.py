@@ -70,7 +70,7 @@ def prepare(data: Data, config: Config, model: str = "herofilter") -> Data:
 
 def prepare_for(model: NodeClassifier, data: Data) -> Data:
     """Return a copy of a graph with features as those that ``model`` was trained on."""
-    return model.scale(prepare_features(data, model.feature_scaling, model.by_rows))
+    return model.scale_features(prepare_features(data, model.feature_scaling, model.by_rows))
 
 
 def fit_scaler(x: Tensor, nodes: Tensor) -> FeatureScaler:

@@ -31,13 +31,13 @@ class AllPairs(NodeClassifier):
 
     def __init__(self) -> None:
         super().__init__()
-        self.scale = torch.nn.Parameter(torch.ones(1))
+        self.factor = torch.nn.Parameter(torch.ones(1))
 
     def reset_parameters(self) -> None:
-        torch.nn.init.ones_(self.scale)
+        torch.nn.init.ones_(self.factor)
 
     def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
-        return (data.x @ data.x.t()) @ (self.scale * data.x)
+        return (data.x @ data.x.t()) @ (self.factor * data.x)
 
 
 @register_model("all-pairs", paper="", needs="n·n floats", scales=True)

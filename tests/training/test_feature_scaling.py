@@ -92,10 +92,10 @@ def test_a_call_with_the_graph_as_it_was_read_standardises_once(name: str) -> No
         found = model.eval()(data)
         torch.testing.assert_close(found, predict_logits(model, data))
         # what the model gets is what it got in training, and no more than once
-        torch.testing.assert_close(model(model.scale(data)), found)
+        torch.testing.assert_close(model(model.scale_features(data)), found)
     nodes = data.train_mask.nonzero().view(-1)
-    torch.testing.assert_close(model.scale(data).x, fit_scaler(data.x, nodes)(data.x))
-    assert model.scale(model.scale(data)).x is not data.x
+    torch.testing.assert_close(model.scale_features(data).x, fit_scaler(data.x, nodes)(data.x))
+    assert model.scale_features(model.scale_features(data)).x is not data.x
 
 
 def test_features_of_another_model_are_refused() -> None:
@@ -105,7 +105,7 @@ def test_features_of_another_model_are_refused() -> None:
     for model, given in zip(models, (data, other), strict=True):
         train(model, given, STANDARD)
     with pytest.raises(GraphError) as caught:
-        models[1](models[0].scale(data))
+        models[1](models[0].scale_features(data))
     assert str(caught.value) == (
         "the features must be as they were read (got some that were standardised for another "
         "model); give the graph as it was before"

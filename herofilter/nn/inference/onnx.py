@@ -73,8 +73,8 @@ def _random_inputs(network: HeroFilter, batch: int) -> dict[str, Tensor]:
     if network.labels is not None:
         classes = network.labels.unknown + 1
         inputs["labels"] = torch.randint(classes, (batch, size), generator=generator)
-    if network.summariser is not None:
-        shape = (batch, network.summariser.num_summaries, network.token_channels)
+    if network.num_summaries:
+        shape = (batch, network.num_summaries, network.token_channels)
         inputs["summary"] = torch.randn(shape, generator=generator)
     return inputs
 

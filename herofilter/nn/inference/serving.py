@@ -10,6 +10,7 @@ from herofilter.memory import check_memory
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.herofilter import HeroFilter
 from herofilter.nn.score_scale import normalise_scores
+from herofilter.nn.tokens import join_tokens
 
 
 class ServedModel(nn.Module):
@@ -26,7 +27,7 @@ class ServedModel(nn.Module):
         - scale: ``[b, p]``, normalised scores, 0 at padding
         - labels: ``[b, p]``, training labels of the members, or the number of classes where a label
           is unknown; only with label tokens
-        - summary: ``[b, s, h]``, summary tokens; only with summaries
+        - summary: ``[b, s, h]``, summary tokens and class shares; only with such
         - output: ``[b, C]``
     """
 
@@ -47,7 +48,9 @@ class ServedModel(nn.Module):
         # [b, p, f] -> [p, b, h]
         members = self.network.hidden(tokens_x).transpose(0, 1)
         by_summary = None if summary is None else summary.transpose(0, 1)
-        logits = self.network.mix(self.network.join_tokens(members, scale, labels, by_summary))
+        logits = self.network.mix(
+            join_tokens(members, scale, self.network.labels, labels, by_summary)
+        )
         return (logits / self.temperature).softmax(1)
 
 
@@ -96,9 +99,10 @@ def serving_inputs(
     }
     if network.labels is not None:
         inputs["labels"] = network.labels.look_up(patches.index, patches.nodes)
-    if network.summariser is not None:
-        summary = network.summariser.summarise(network.hidden(network.scale(data).x), nodes)
-        inputs["summary"] = summary.transpose(0, 1)
+    if network.num_summaries:
+        summary = network.summaries(network.hidden(network.scale_features(data).x), nodes)
+        if summary is not None:
+            inputs["summary"] = summary.transpose(0, 1)
     return {name: np.ascontiguousarray(value.numpy()) for name, value in inputs.items()}
 
 

@@ -20,6 +20,9 @@ from tests.awkward import AWKWARD
 
 SMALL = Config().replace(patch_size=6, hidden_channels=8, epochs=8)
 KINDS = {
+    "polynomial": ["patcher=polynomial"],
+    "local": ["patcher=local"],
+    "label shares": ["patcher=polynomial", "label_shares=true", "label_tokens=true"],
     "spectral": ["patcher=spectral"],
     "fast": ["patcher=fast"],
     "label tokens": ["patcher=fast", "label_tokens=true", "aggregation=slot_concat"],
