@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from herofilter.spectral.filters import ChebyshevFilter
 from herofilter.spectral.polynomial_basis import ChebyshevBasis
 
 # labelled nodes that are compared at most with a sample, and multiplications for that sample
@@ -66,6 +67,12 @@ def aligned_coefficients(basis: ChebyshevBasis, labels: Tensor, ridge: float = 1
     scale = gram.diagonal().mean().clamp(min=1e-30)
     theta: Tensor = torch.linalg.solve(gram + ridge * scale * torch.eye(size), moment)
     return (theta / theta.abs().max().clamp(min=1e-30)).float()
+
+
+def aligned_weights(kind: ChebyshevFilter, basis: ChebyshevBasis, labels: Tensor) -> Tensor | None:
+    """Return the weights of the aligned filter, of largest modulus one; None without any labels."""
+    weights = kind.weights_of(aligned_coefficients(basis, labels))
+    return weights / weights.abs().max() if weights.any() else None
 
 
 def _sample(values: Tensor, most: int, generator: torch.Generator) -> Tensor:

@@ -12,12 +12,11 @@ from herofilter.callbacks import Callback, part_of
 from herofilter.errors import ConfigError, GraphError, check_choice
 from herofilter.memory import check_memory
 from herofilter.patchers.patches import EGO, Patches, Slot
-from herofilter.patchers.polynomial.local import LocalPolynomial
+from herofilter.patchers.polynomial.relation import PageRank, polynomial_relation
 from herofilter.patchers.ppr.push_table import uses_table
 from herofilter.patchers.ppr.series import BLOCK_BYTES, num_steps
 from herofilter.patchers.relations import (
     Found,
-    PushRelation,
     Relation,
     SeriesRelation,
     TwoHopRelation,
@@ -154,7 +153,7 @@ class FastPatcher:
         return PreparedPatcher(n, parts, self)
 
     def _filter(self, matrix: sp.csr_array, number: int) -> Relation:
-        return LocalPolynomial(
+        return polynomial_relation(
             matrix,
             np.array(self.filters[number]),
             ego_first=self.ego == "first",
@@ -172,7 +171,14 @@ class FastPatcher:
         settings = (self.c, self.tolerance, ego_first)
         if self._uses_series(matrix.shape[0], matrix.nnz):
             return SeriesRelation(normalise(matrix), *settings)
-        return PushRelation(matrix, *settings, self.refine, self.margin)
+        return polynomial_relation(
+            matrix,
+            PageRank(self.c),
+            eps=self.tolerance,
+            ego_first=ego_first,
+            refine=self.refine,
+            margin=self.margin,
+        )
 
     def memory(self, num_nodes: int, num_edges: int) -> int:
         """Estimate the peak memory of a call in bytes, the patches included.

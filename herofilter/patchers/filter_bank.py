@@ -33,7 +33,6 @@ class FilterBank(nn.Module):
     """
 
     basis: PolynomialBasis
-    learned = False
 
     def __init__(self, basis: PolynomialBasis, names: Sequence[str]) -> None:
         super().__init__()
@@ -60,7 +59,6 @@ class ChebyshevBank(FilterBank):
         [[0.0, 1.0, 0.0]]
     """
 
-    learned = True
     basis: ChebyshevBasis
 
     def __init__(self, matrix: sp.csr_array, filters: Sequence[ChebyshevFilter]) -> None:

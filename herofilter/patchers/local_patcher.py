@@ -7,7 +7,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.errors import ConfigError
-from herofilter.patchers.alignment import aligned_coefficients
+from herofilter.patchers.alignment import aligned_weights
 from herofilter.patchers.fast import FastPatcher, filter_names
 from herofilter.patchers.learned import LearnedPatcher
 from herofilter.patchers.patches import Patches
@@ -79,10 +79,10 @@ class LocalPatcher(LearnedPatcher):
             self_loops=self.fast.self_loops,
             directed="symmetrise",
         )
-        theta = aligned_coefficients(ChebyshevBasis(matrix, self.filter.order), labels)
-        if theta.any():
-            weights = self.filter.weights_of(theta)
-            self.values.copy_(weights / weights.abs().max())
+        basis = ChebyshevBasis(matrix, self.filter.order)
+        weights = aligned_weights(self.filter, basis, labels)
+        if weights is not None:
+            self.values.copy_(weights)
             self._made = None
 
     def refresh(self) -> None:

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.errors import ConfigError, check_choice
-from herofilter.patchers.alignment import aligned_coefficients
+from herofilter.patchers.alignment import aligned_weights
 from herofilter.patchers.filter_bank import ChebyshevBank, FilterBank, RelationBank
 from herofilter.patchers.learned import LearnedPatcher, share_slots
 from herofilter.patchers.patches import Patches, Slot
@@ -70,22 +70,18 @@ class PolynomialPatcher(LearnedPatcher):
             )
         self.patch_size, self.ego_first = patch_size, ego == "first"
         self.filters = tuple(ChebyshevFilter(order, start) for start in starts)
-        undirected, directed = (
-            normalised_adjacency(
-                data.edge_index,
-                n,
-                data.get("edge_weight"),
-                self_loops=self_loops,
-                directed=rule,
-            )
-            for rule in ("symmetrise", "keep")
-        )
+        edges = (data.edge_index, n, data.get("edge_weight"))
+        undirected = normalised_adjacency(*edges, self_loops=self_loops)
         self.learned = ChebyshevBank(undirected, self.filters)
-        self.fixed = RelationBank(directed, relations) if relations else None
+        self.fixed = None
+        if relations:
+            directed = normalised_adjacency(*edges, self_loops=self_loops, directed="keep")
+            self.fixed = RelationBank(directed, relations)
         self.names = tuple(name for bank in self._banks() for name in bank.names)
         self.slots = share_slots(patch_size, self.names, self.ego_first)
         self.register_buffer("index", torch.full((n, patch_size), -1))
-        self.register_buffer("entries", torch.zeros(n, patch_size, order + 1))
+        widest = max(bank.basis.num_terms for bank in self._banks())
+        self.register_buffer("entries", torch.zeros(n, patch_size, widest))
         self.register_buffer("ranked_by", self.learned.values.detach().clone())
         if self.fixed is not None:
             self._choose(self.fixed, self.fixed.coefficients())
@@ -117,12 +113,11 @@ class PolynomialPatcher(LearnedPatcher):
     @torch.no_grad()
     def align(self, labels: Tensor) -> None:
         """Start the filters named ``aligned`` from known labels, -1 for those that are not."""
-        aligned = [kind.start == "aligned" for kind in self.filters]
-        if any(aligned):
-            theta = aligned_coefficients(self.learned.basis, labels)
-            if theta.any():
-                weights = self.filters[0].weights_of(theta)
-                self.learned.values[torch.tensor(aligned)] = weights / weights.abs().max()
+        aligned = torch.tensor([kind.start == "aligned" for kind in self.filters])
+        if aligned.any():
+            weights = aligned_weights(self.filters[0], self.learned.basis, labels)
+            if weights is not None:
+                self.learned.values[aligned] = weights
                 self.refresh()
 
     @torch.no_grad()

@@ -178,3 +178,11 @@ def test_aligned_start_takes_training_labels_alone() -> None:
 def test_patches_larger_than_the_graph_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"between 1 and the number of nodes \(got 41; the graph"):
         PolynomialPatcher(small_graph(), 41)
+
+
+def test_more_relations_than_terms_of_a_low_order() -> None:
+    names = ["out", "in", "coreference", "cocitation"]
+    patcher = PolynomialPatcher(AWKWARD["directed"](), 10, ["low"], order=1, relations=names)
+    high = PolynomialPatcher(AWKWARD["directed"](), 10, ["low"], order=5, relations=names)
+    assert torch.equal(patcher().index, high().index)
+    torch.testing.assert_close(patcher().score, high().score)

@@ -174,7 +174,7 @@ def _top(
 
 def _check_fits(num_nodes: int, num_tables: int, num_filters: int) -> None:
     size = 4 * BLOCK * num_nodes * (num_tables + num_filters) * torch.get_num_threads()
-    check_memory(size, f"exact rows of {num_nodes} nodes", "use LocalPolynomial")
+    check_memory(size, f"exact rows of {num_nodes} nodes", "use patcher=local")
 
 
 def _padded(matrix: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
