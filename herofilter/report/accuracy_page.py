@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from herofilter.config import Config
 from herofilter.report.accuracy_table import DASH, titled_cell, unfinished
 from herofilter.report.console import percent
 
@@ -141,6 +142,20 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _earlier_default(result: Entry) -> str:
+    """Return a sentence if the default column was measured with settings of an earlier version."""
+    usual = Config().to_dict()
+    columns = (row["columns"].get("default") for row in result["graphs"].values())
+    saved = [column["config"] for column in columns if column]
+    same = all(
+        usual[section].get(key) == value
+        for config in saved
+        for section, values in config.items()
+        for key, value in values.items()
+    )
+    return "" if same else "Its settings have changed since these were measured. "
+
+
 def _protocol(result: Entry) -> list[str]:
     graphs = result["graphs"]
     splits = len(result["splits"])
@@ -154,7 +169,8 @@ def _protocol(result: Entry) -> list[str]:
         f"{seeds}.",
         "Training labels drive the weights, validation labels choose the epoch, and test labels "
         "are read once, at the end.",
-        "MLP, GCN and the default column use the default configuration, the same for all graphs. "
+        "MLP, GCN and the default column use the default configuration. "
+        f"{_earlier_default(result)}"
         "Settings of the tuned columns were chosen per graph, by validation accuracy averaged over "
         "splits. Validation nodes of one split are test nodes of others, so with ten splits the "
         "labels of nearly all test nodes took part in the choice, as validation labels of another "
