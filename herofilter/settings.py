@@ -19,6 +19,7 @@ SELECTIONS = ("top", "signed")
 LAYER_NORMS = ("own", "layer", "batch", "none")
 CONVOLUTIONS = ("own", "gcn", "sage")
 DIRECTIONS = ("own", "both", "in", "out")
+POLYNOMIAL_FILTERS = ("adaptive", "chebyshev")
 BASES = ("own", "monomial", "bernstein", "chebyshev")
 
 
@@ -29,11 +30,13 @@ class PatcherConfig:
     Args:
         patcher: ``polynomial`` learns a polynomial filter together with the model, ``local`` one
             from the training labels before it; ``auto`` takes the first up to 50 000 nodes, then
-            the second. ``spectral`` learns a filter on the graph's eigenvectors (the paper),
-            ``fast`` ranks by personalised PageRank.
+            the second, and ``spectral`` for a ``filter`` that only that one has. ``spectral``
+            learns a filter on the graph's eigenvectors (the paper), ``fast`` ranks by personalised
+            PageRank.
         patch_size: p, the number of tokens, the node itself included.
         ego: ``first`` puts the node itself into slot 0; ``ranked`` lets it compete (the paper).
-        filter: kind of g(λ) of the spectral patcher; the polynomial patcher's is ``chebyshev``.
+        filter: kind of g(λ) of the spectral patcher. The polynomial patchers have ``chebyshev``,
+            which is also what they take ``adaptive`` for.
         filter_starts: one parallel filter per name; each fills its own slots.
         filter_order: K.
         activation: σ of the spectral patcher's filters, with σ(0) = 0.
@@ -83,6 +86,11 @@ class PatcherConfig:
         _at_least("num_eigenpairs", self.num_eigenpairs, 0)
         _at_least("refine", self.refine, 0)
         _at_least("hub_limit", self.hub_limit, 0)
+        if self.patcher in ("polynomial", "local") and self.filter not in POLYNOMIAL_FILTERS:
+            raise ConfigError(
+                f"with patcher={self.patcher} filter must be chebyshev (got {self.filter}); "
+                "set patcher=spectral"
+            )
         if not self.filter_starts:
             raise ConfigError("filter_starts must name at least one filter (got none)")
 

@@ -23,6 +23,7 @@ from herofilter.patchers import (
 from herofilter.patchers.fast import TRANSPOSED, TWO_HOP
 from herofilter.patchers.filter_bank import RELATION_WORDS
 from herofilter.patchers.store_writer import STORED_FROM, stored_patches
+from herofilter.settings import POLYNOMIAL_FILTERS
 from herofilter.spectral import make_filter, normalised_adjacency
 
 SPECTRAL_LIMIT = 4000
@@ -34,6 +35,8 @@ def choose_patcher(data: Data, config: Config) -> str:
     """Return the patcher that is used for this graph, which is never ``auto``."""
     if config.patcher.patcher != "auto":
         return config.patcher.patcher
+    if config.patcher.filter not in POLYNOMIAL_FILTERS:
+        return "spectral"
     return "polynomial" if int(data.num_nodes or 0) <= SUMMARY_LIMIT else "local"
 
 

@@ -6,9 +6,10 @@ from torch_geometric.data import Data
 
 from herofilter.config import Config
 from herofilter.data import csbm, symmetrise
+from herofilter.errors import ConfigError
 from herofilter.nn import HeroFilter, find_model
 from herofilter.nn.build import make_patcher, make_summary
-from herofilter.patchers import Patches, SpectralPatcher
+from herofilter.patchers import Patches, PolynomialPatcher, SpectralPatcher
 from herofilter.settings import RELATIONS
 from herofilter.training import prepare
 
@@ -62,3 +63,16 @@ def test_large_graphs_have_no_summaries(monkeypatch: pytest.MonkeyPatch) -> None
     config = Config().replace(patcher="fast")
     assert make_summary(csbm(num_nodes=60), config) is None
     assert make_summary(csbm(num_nodes=40), config) is not None
+
+
+def test_a_filter_that_only_eigenvectors_have_takes_the_spectral_patcher() -> None:
+    data = csbm(num_nodes=60)
+    assert isinstance(build(data, "filter=ppr").patcher, SpectralPatcher)
+    for name in ("adaptive", "chebyshev"):
+        assert isinstance(build(data, f"filter={name}").patcher, PolynomialPatcher)
+
+
+@pytest.mark.parametrize("patcher", ["polynomial", "local"])
+def test_no_filter_is_silently_ignored(patcher: str) -> None:
+    with pytest.raises(ConfigError, match="set patcher=spectral"):
+        Config().replace(patcher=patcher, filter="ppr")
