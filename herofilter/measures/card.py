@@ -31,9 +31,9 @@ from herofilter.memory import free_memory
 LEAKAGE_NODES = 50_000
 
 _DIRECTED = (
-    "directed: both patchers keep directions; directed=symmetrise forgets them, as the paper does"
+    "directed: all patchers keep directions; directed=symmetrise forgets them, as the paper does"
 )
-_UNDIRECTED = "undirected: both patchers take it as it is"
+_UNDIRECTED = "undirected: all patchers take it as it is"
 
 
 @dataclass(frozen=True)

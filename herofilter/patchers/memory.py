@@ -3,6 +3,7 @@
 from torch_geometric.data import Data
 
 from herofilter.patchers.fast import FastPatcher
+from herofilter.patchers.polynomial_patcher import PolynomialPatcher
 from herofilter.spectral.eigen import eigen_memory
 
 
@@ -13,10 +14,11 @@ def patcher_memory(data: Data) -> dict[str, int]:
         >>> import torch
         >>> pair = Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)
         >>> sorted(patcher_memory(pair))
-        ['fast', 'spectral']
+        ['fast', 'polynomial', 'spectral']
     """
     num_nodes = int(data.num_nodes or 0)
     return {
+        "polynomial": PolynomialPatcher.memory(num_nodes),
         "spectral": eigen_memory(num_nodes),
         "fast": FastPatcher().memory(num_nodes, int(data.edge_index.size(1))),
     }

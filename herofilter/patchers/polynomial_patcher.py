@@ -11,6 +11,7 @@ from herofilter.patchers.alignment import aligned_weights
 from herofilter.patchers.filter_bank import ChebyshevBank, FilterBank, RelationBank
 from herofilter.patchers.learned import LearnedPatcher, share_slots
 from herofilter.patchers.patches import Patches, Slot
+from herofilter.patchers.polynomial.exact import rows_memory
 from herofilter.patchers.row_choice import choose_rows
 from herofilter.spectral.adjacency import normalised_adjacency
 from herofilter.spectral.filters import ChebyshevFilter
@@ -86,6 +87,13 @@ class PolynomialPatcher(LearnedPatcher):
         if self.fixed is not None:
             self._choose(self.fixed, self.fixed.coefficients())
         self.restore()
+
+    @staticmethod
+    def memory(num_nodes: int, patch_size: int = 9, num_filters: int = 2, order: int = 10) -> int:
+        """Return the bytes at the peak of a choice: blocks of rows, and what is kept of them."""
+        # an index of 8 bytes, an entry of 4 for each power; both twice while they are copied
+        kept = 2 * num_nodes * patch_size * (8 + 4 * (order + 1))
+        return rows_memory(num_nodes, order + 1, num_filters) + kept
 
     @property
     def weights(self) -> list[Tensor]:

@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 from herofilter.data import csbm, random_splits, with_features
 from herofilter.errors import GraphError
 from herofilter.measures import MemoryNeed, SplitSizes, card, data_card, node_heterophily
-from herofilter.patchers import FastPatcher, patcher_memory
+from herofilter.patchers import FastPatcher, PolynomialPatcher, patcher_memory
 from herofilter.spectral import eigen_memory
 from tests.awkward import (
     AWKWARD,
@@ -88,21 +88,25 @@ def test_splits() -> None:
 
 
 def test_memory_needs_and_whether_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    fast, spectral = FastPatcher().memory(10, 28), eigen_memory(10)
-    monkeypatch.setattr(card, "free_memory", lambda: min(fast, spectral))
-    assert data_card(plain(), memory=patcher_memory(plain())).memory == (
-        MemoryNeed("spectral", spectral, spectral <= fast),
-        MemoryNeed("fast", fast, fast <= spectral),
-    )
+    needs = {
+        "polynomial": PolynomialPatcher.memory(10),
+        "spectral": eigen_memory(10),
+        "fast": FastPatcher().memory(10, 28),
+    }
+    free = sorted(needs.values())[1]
+    monkeypatch.setattr(card, "free_memory", lambda: free)
+    found = data_card(plain(), memory=patcher_memory(plain())).memory
+    assert found == tuple(MemoryNeed(name, size, size <= free) for name, size in needs.items())
+    assert {need.fits for need in found} == {True, False}
     assert data_card(plain()).memory == ()
 
 
 def test_the_direction_rule() -> None:
     assert data_card(directed()).direction_rule == (
-        "directed: both patchers keep directions; directed=symmetrise forgets them, "
+        "directed: all patchers keep directions; directed=symmetrise forgets them, "
         "as the paper does"
     )
-    assert data_card(plain()).direction_rule == "undirected: both patchers take it as it is"
+    assert data_card(plain()).direction_rule == "undirected: all patchers take it as it is"
 
 
 def test_name_and_variant_come_from_the_graph_unless_given() -> None:

@@ -151,7 +151,7 @@ def test_card_table(make: Callable[[], Data]) -> None:
 
 def test_card_table_shows_memory_for_people() -> None:
     card = data_card(plain(), "mine", patcher_memory(plain()))
-    assert len(card.memory) == 2
+    assert len(card.memory) == 3
     text = text_of(card_table(card))
     for need in card.memory:
         assert f"needed: {format_bytes(need.needed)}" in text

@@ -130,7 +130,8 @@ def _top(
             "coefficients must have a row per width and a column per term "
             f"(got {list(coefficients.shape)} for {len(widths)} widths and {len(tables)} terms)"
         )
-    _check_fits(n, len(steps) + 1, filters)
+    size = rows_memory(n, len(steps) + 1, filters)
+    check_memory(size, f"exact rows of {n} nodes", "use patcher=local")
     # neighbours get close positions: they share cache lines, and a block reaches fewer rows
     ids = np.asarray(reverse_cuthill_mckee(sp.csr_matrix(matrix), symmetric_mode=False))
     matrix = sp.csr_array(matrix[ids][:, ids])
@@ -172,9 +173,9 @@ def _top(
     ]
 
 
-def _check_fits(num_nodes: int, num_tables: int, num_filters: int) -> None:
-    size = 4 * BLOCK * num_nodes * (num_tables + num_filters) * torch.get_num_threads()
-    check_memory(size, f"exact rows of {num_nodes} nodes", "use patcher=local")
+def rows_memory(num_nodes: int, num_tables: int, num_filters: int) -> int:
+    """Return the bytes of the blocks of rows that all threads compute at once."""
+    return 4 * BLOCK * num_nodes * (num_tables + num_filters) * torch.get_num_threads()
 
 
 def _padded(matrix: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
