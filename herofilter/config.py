@@ -76,18 +76,21 @@ class Config:
         return cls().replace(**flat)
 
 
-def without_retired(saved: Any) -> Any:
-    """Return settings that an earlier version saved, without those that no longer exist.
+def from_earlier(saved: Any) -> Any:
+    """Return settings that an earlier version saved, as this one would have saved them.
 
-    Only for files: a user who gives such a setting is told that there is none.
+    Settings that no longer exist are left out, and one that was split gives both its value. Only
+    for files: a user who gives a setting that doesn't exist is told so.
 
     Example:
-        >>> without_retired({"patcher": {"patch_size": 8, "resolved": False}})
+        >>> from_earlier({"patcher": {"patch_size": 8, "resolved": False}})
         {'patcher': {'patch_size': 8}}
     """
     if isinstance(saved, Mapping):
-        return {key: without_retired(value) for key, value in saved.items() if key not in _RETIRED}
-    return [without_retired(entry) for entry in saved] if isinstance(saved, list) else saved
+        known = {key: from_earlier(value) for key, value in saved.items() if key not in _RETIRED}
+        added = {new: known[old] for new, old in _SPLIT.items() if old in known}
+        return {**added, **known}
+    return [from_earlier(entry) for entry in saved] if isinstance(saved, list) else saved
 
 
 def paper_config() -> Config:
@@ -110,6 +113,7 @@ def paper_config() -> Config:
         dropout=0.5,
         input_dropout=0.5,
         weight_decay=5e-4,
+        feature_expansion=1.0,
         filter_lr=1e-3,
         patience=50,
         monitor="loss",
@@ -118,6 +122,7 @@ def paper_config() -> Config:
 
 
 _RETIRED = ("resolved",)
+_SPLIT = {"feature_expansion": "expansion"}
 _AUTO = "auto"
 _SECTIONS = {
     "patcher": PatcherConfig,

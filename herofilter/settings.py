@@ -108,7 +108,8 @@ class ModelConfig:
         score_norm: how a token is scaled by its score.
         summary: add one token per filter or relation with its full response R·H.
         norm: LayerNorm over ``feature`` (the paper's algorithm), ``patch`` (its text) or none.
-        expansion: hidden width of the mixing MLPs as a multiple of p and of h (256 at most).
+        expansion: hidden width of the patch MLP as a multiple of p.
+        feature_expansion: that of the feature MLP as a multiple of h (256 at most).
         residual: pre-norm residual blocks; off in the paper's literal form.
         stem: project features before they are gathered; off in the paper's literal form.
         patch_mixing: whether blocks mix along the patch axis.
@@ -130,6 +131,7 @@ class ModelConfig:
     summary: bool = True
     norm: str = "feature"
     expansion: float = 1.0
+    feature_expansion: float = 0.5
     residual: bool = True
     stem: bool = True
     patch_mixing: bool = True
@@ -151,8 +153,9 @@ class ModelConfig:
             value = getattr(self, name)
             if value is not None and not 0.0 <= value < 1.0:
                 raise ConfigError(f"{name} must be at least 0 and below 1 (got {value:g})")
-        if self.expansion <= 0:
-            raise ConfigError(f"expansion must be above 0 (got {self.expansion:g})")
+        for name in ("expansion", "feature_expansion"):
+            if getattr(self, name) <= 0:
+                raise ConfigError(f"{name} must be above 0 (got {getattr(self, name):g})")
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ def test_dict_round_trip() -> None:
         ("lr=fast", "lr must be of type float (got 'fast')"),
         ("weight_decay=-1", "weight_decay must not be negative (got -1)"),
         ("expansion=0", "expansion must be above 0 (got 0)"),
+        ("feature_expansion=-1", "feature_expansion must be above 0 (got -1)"),
         ("filter_starts=[]", "filter_starts must name at least one filter (got none)"),
         (
             "aggregation=flaten",

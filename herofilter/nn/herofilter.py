@@ -112,6 +112,7 @@ class HeroFilter(NodeClassifier):
                 num_tokens,
                 channels,
                 expansion=config.expansion,
+                feature_expansion=config.feature_expansion,
                 dropout=dropout,
                 norm=config.norm,
                 residual=config.residual,

@@ -101,7 +101,8 @@ class MixerBlock(nn.Module):
     Args:
         patch_size: number of positions p.
         channels: width h of a token.
-        expansion: hidden width of both MLPs, as a multiple of p and of h.
+        expansion: hidden width of the patch MLP, as a multiple of p.
+        feature_expansion: hidden width of the feature MLP, as a multiple of h.
         dropout: inside both MLPs.
         norm: ``feature``, ``patch`` or ``none``.
         residual: whether blocks add to their input.
@@ -117,6 +118,7 @@ class MixerBlock(nn.Module):
         patch_size: int,
         channels: int,
         expansion: float = 1.0,
+        feature_expansion: float = 1.0,
         dropout: float = 0.5,
         norm: str = "feature",
         residual: bool = True,
@@ -131,7 +133,7 @@ class MixerBlock(nn.Module):
             self.layers.append(_norm(norm, patch_size, channels))
             self.layers.append(PatchMLP(patch_size, hidden_size, dropout))
         if feature_mixing:
-            hidden_channels = math.ceil(expansion * min(channels, 256))
+            hidden_channels = math.ceil(feature_expansion * min(channels, 256))
             self.layers.append(_norm(norm, patch_size, channels))
             self.layers.append(FeatureMLP(channels, hidden_channels, dropout))
         self.reset_parameters()

@@ -13,7 +13,7 @@ import psutil
 from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback, notify
-from herofilter.config import Config, without_retired
+from herofilter.config import Config, from_earlier
 from herofilter.data import load_dataset, on_disk
 from herofilter.data.datasets.registry import REGISTRY
 from herofilter.errors import ConfigError, HeroFilterError, OutOfMemoryError, RunError
@@ -141,7 +141,7 @@ class JobFile(DocumentStore):
             return f"{key} was {held[key]} and is {self.header[key]}"
         try:
             # settings that came later have their default
-            earlier = Config.from_dict(without_retired(held["config"]))
+            earlier = Config.from_dict(from_earlier(held["config"]))
         except ConfigError as error:
             return str(error)
         if earlier == self.config:

@@ -18,12 +18,13 @@ ALL_EIGENPAIRS_UP_TO = 6000
 NUM_EIGENPAIRS = 500
 
 # whatever is chosen has patches of five nodes and a mixer, so that it may be called HeroFilter
-_HERO: dict[str, tuple[Value, ...]] = {
-    "patch_size": (5, 9, 33),
+_FAST: dict[str, tuple[Value, ...]] = {
+    "patch_size": (9, 17, 33),
     "num_layers": (1, 2),
     "aggregation": ("weighted", "slot_concat", "flatten"),
-    "score_norm": ("l1", "max"),
+    "label_shares": (False, True),
 }
+_HERO = {**_FAST, "filter_starts": ("low,hop2", "hop2", "low,hop2,high")}
 
 
 @dataclass(frozen=True)
@@ -75,10 +76,17 @@ def _baseline(name: str) -> Row:
     return Row(name, name)
 
 
-def _hero(name: str, model: str, directed: str, ranked: bool = True, note: str = "") -> Row:
+def _hero(options: Mapping[str, tuple[Value, ...]], model: str) -> Row:
     # a stem and one mixer block are HeroFilter's two layers
-    base: dict[str, Value] = {"num_layers": 1, "directed": directed}
-    return Row(name, model, base, options=_HERO, ranked=ranked, note=note)
+    return Row(model, model, {"num_layers": 1, "directed": "symmetrise"}, options=options)
+
+
+def _directed() -> Row:
+    # room for several nodes in each of the slots that directions add
+    base: dict[str, Value] = {"num_layers": 1, "directed": "keep", "patch_size": 17}
+    base["aggregation"] = "flatten"
+    name = "herofilter-directed"
+    return Row(name, "herofilter", base, options=_HERO, ranked=False, note="directed")
 
 
 def _algorithm_1() -> Row:
@@ -99,10 +107,10 @@ def _rows() -> list[Row]:
     baselines = [name for name in (*paper_models(), *MORE) if name != "herofilter"]
     return [
         *(_baseline(name) for name in baselines if name in known),
-        _hero("fast-herofilter", "fast-herofilter", "symmetrise"),
+        _hero(_FAST, "fast-herofilter"),
         _algorithm_1(),
-        _hero("herofilter", "herofilter", "symmetrise"),
-        _hero("herofilter-directed", "herofilter", "keep", ranked=False, note="directed"),
+        _hero(_HERO, "herofilter"),
+        _directed(),
     ]
 
 

@@ -12,7 +12,7 @@ import yaml
 from torch import Tensor
 from torch_geometric.data import Data
 
-from herofilter.config import Config, without_retired
+from herofilter.config import Config, from_earlier
 from herofilter.data.checks import MASKS
 from herofilter.data.tables.encoder import FeatureEncoder
 from herofilter.data.tables.read_graph import TableGraph
@@ -192,7 +192,7 @@ class SavedModel:
             settings = yaml.safe_load((folder / CONFIG).read_text(encoding="utf-8"))
             return cls(
                 model=find_model(seal["model"]).name,
-                config=Config.from_dict(without_retired(settings)),
+                config=Config.from_dict(from_earlier(settings)),
                 in_channels=int(seal["in_channels"]),
                 classes=classes,
                 state=load_tensors(folder / WEIGHTS)[0],

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from herofilter.config import without_retired
+from herofilter.config import from_earlier
 from herofilter.errors import RunError
 from herofilter.files import write_json
 
@@ -138,5 +138,5 @@ def differing(header: Mapping[str, Any], saved: Any) -> list[str]:
         ['model']
     """
     now = json.loads(json.dumps(header))
-    held = without_retired(saved) if isinstance(saved, Mapping) else {}
+    held = from_earlier(saved) if isinstance(saved, Mapping) else {}
     return [key for key in {**now, **held} if now.get(key) != held.get(key)]

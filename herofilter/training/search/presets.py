@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from herofilter.config import Config, paper_config, without_retired
+from herofilter.config import Config, from_earlier, paper_config
 from herofilter.data import is_graph_path
 from herofilter.errors import ConfigError, HeroFilterError, did_you_mean
 from herofilter.files import write_text
@@ -208,7 +208,7 @@ def _followed(entries: dict[str, Any], name: str) -> Any:
 
 def _parse(entry: Any, file: str, name: str) -> tuple[str, Config]:
     try:
-        config = Config.from_dict(without_retired(entry["config"]))
+        config = Config.from_dict(from_earlier(entry["config"]))
         if config.train.seed != Config().train.seed or not isinstance(entry["model"], str):
             raise TypeError("a preset names a model and no seed")
         return entry["model"], config

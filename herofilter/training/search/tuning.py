@@ -12,7 +12,7 @@ import yaml
 from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback
-from herofilter.config import Config, without_retired
+from herofilter.config import Config, from_earlier
 from herofilter.data import check_graph, num_splits, select_split
 from herofilter.errors import ConfigError
 from herofilter.files import write_json
@@ -148,7 +148,7 @@ def _test(
         seeded = config.replace(seed=seed)
         if (folder / "config.yaml").exists():
             held = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
-            if without_retired(held["config"]) != seeded.to_dict():
+            if from_earlier(held["config"]) != seeded.to_dict():
                 # an earlier session of this search chose otherwise
                 shutil.rmtree(folder)
         summary = train_splits(data, model, seeded, header["splits"], name, folder)

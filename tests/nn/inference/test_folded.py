@@ -51,7 +51,15 @@ def test_a_map_per_position_adds_up_to_the_map(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", AGGREGATIONS)
 @pytest.mark.parametrize(
-    "settings", [{}, {"num_layers": 2}, {"expansion": 0.5}, {"classes": 19}, {"classes": 32}]
+    "settings",
+    [
+        {},
+        {"num_layers": 2},
+        {"expansion": 0.5},
+        {"feature_expansion": 1.5},
+        {"classes": 19},
+        {"classes": 32},
+    ],
 )
 def test_it_equals_the_layers(kind: str, settings: dict[str, object]) -> None:
     model = make_model(aggregation=kind, **settings)  # type: ignore[arg-type]

@@ -81,7 +81,11 @@ def prepared(config: Config, name: str = "herofilter", num_features: int = 8) ->
 
 
 # with these the first epochs are the best ones
-FORMER: dict[str, Any] = {"weight_decay": 5e-3, "feature_scaling": "none"}
+FORMER: dict[str, Any] = {
+    "weight_decay": 5e-3,
+    "feature_scaling": "none",
+    "feature_expansion": 1.0,
+}
 SHORT = SMALL.replace(epochs=4, hidden_channels=4, refresh_every=2, filter_lr=0.3)
 
 
