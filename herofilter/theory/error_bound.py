@@ -107,7 +107,7 @@ def error_bound(
     total = 0.0 if chain is None else chain.bound * int(support.sum())
     plain = _smallest(eta * delta, active) * float(g[support].sum())
     return ErrorBound(
-        assumptions=_assumptions(g, margins, g * eta * delta, smallest, chain),
+        assumptions=_assumptions(margins, g * eta * delta, smallest, chain),
         error=float(2 * torch.sigmoid(-margins).square().mean()),
         bound=PRINTED_CONSTANT - (smallest * total / (2 * num_nodes) if smallest else 0.0),
         corrected_bound=MARGIN_CONSTANT - plain / (2 * num_nodes),
@@ -163,17 +163,12 @@ def _smallest(products: Tensor, active: Tensor) -> float:
 
 
 def _assumptions(
-    g: Tensor,
-    margins: Tensor,
-    products: Tensor,
-    smallest: float,
-    chain: MeanResponseBound | None,
+    margins: Tensor, products: Tensor, smallest: float, chain: MeanResponseBound | None
 ) -> tuple[Assumption, ...]:
     inherited = () if chain is None else chain.assumptions
     largest, lowest, most = float(margins.max()), float(products.min()), 1 + _ROUNDING
     return (
         *inherited,
-        Assumption("g(λᵢ) ≥ 0 everywhere", bool((g >= 0).all()), value_range(g)),
         Assumption("some index with δᵢ and ηᵢ nonzero", chain is not None, "none"),
         Assumption("no node right by a margin above 1", largest <= most, f"{largest:.4g}"),
         Assumption("every g(λᵢ) ηᵢ δᵢ ≥ -1", lowest >= -most, f"at least {lowest:.4g}"),
