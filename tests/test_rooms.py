@@ -10,6 +10,7 @@ ROOMS = [
     "data",
     "measures",
     "spectral",
+    "theory",
     "patchers",
     "nn",
     "baselines",
@@ -31,6 +32,7 @@ GROUND = {
 # scikit-network's lesson: linear algebra and the kernel know nothing of layers or the terminal
 FORBIDDEN = {
     "spectral": {"torch.nn", "typer", "rich"},
+    "theory": {"torch.nn", "typer", "rich"},
     "patchers/ppr": {"torch.nn", "typer", "rich"},
     "patchers/relations.py": {"torch.nn", "typer", "rich"},
     "data": {"torch.nn", "typer", "rich"},

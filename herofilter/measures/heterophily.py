@@ -30,7 +30,7 @@ def node_heterophily(data: Data) -> float:
     return float(node_heterophily_vector(data)[labelled].double().mean())
 
 
-def node_heterophily_vector(data: Data) -> Tensor:
+def node_heterophily_vector(data: Data, *, dtype: torch.dtype = torch.float32) -> Tensor:
     r"""Return the heterophily of each node (Definition 1).
 
     .. math::
@@ -48,8 +48,8 @@ def node_heterophily_vector(data: Data) -> Tensor:
     """
     y = _labels(data)
     source, target = _neighbours(data)
-    num_neighbours = degree(source, y.numel(), dtype=torch.float32)
-    num_others = degree(source[y[source] != y[target]], y.numel(), dtype=torch.float32)
+    num_neighbours = degree(source, y.numel(), dtype=dtype)
+    num_others = degree(source[y[source] != y[target]], y.numel(), dtype=dtype)
     h: Tensor = num_others / num_neighbours.clamp(min=1)
     return h
 
