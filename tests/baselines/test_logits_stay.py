@@ -26,6 +26,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 CONFIG = Config().replace(
     epochs=4,
     hidden_channels=16,
+    feature_expansion=1.0,
     dropout=0.5,
     input_dropout=0.5,
     weight_decay=5e-3,
