@@ -39,6 +39,8 @@ def _draw(canvas: Any, axes: Any, panel: Panel, legend: bool) -> None:
     if panel.log_y:
         axes.set_yscale("log")
     if panel.is_3d:
+        # the labels of three axes need room
+        axes.set_box_aspect(None, zoom=0.82)
         return
     axes.spines[["top", "right"]].set_visible(False)
     if not any(isinstance(mark, HeatMap) for mark in panel.marks):

@@ -1,5 +1,6 @@
 """The studies by name, in the order in which the index lists them."""
 
+from herofilter.reproduce.studies.band_accuracy import BandAccuracy
 from herofilter.reproduce.studies.dataset_statistics import DatasetStatistics
 from herofilter.reproduce.studies.filter_response import FilterResponse
 from herofilter.reproduce.studies.homophily_histograms import HomophilyHistograms
@@ -13,5 +14,6 @@ STUDIES: dict[str, Study] = {
         HomophilyHistograms(),
         FilterResponse(),
         Monotonicity(),
+        BandAccuracy(),
     )
 }
