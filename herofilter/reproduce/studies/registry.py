@@ -4,12 +4,15 @@ from herofilter.reproduce.studies.band_accuracy import BandAccuracy
 from herofilter.reproduce.studies.components import Components
 from herofilter.reproduce.studies.dataset_statistics import DatasetStatistics
 from herofilter.reproduce.studies.filter_response import FilterResponse
+from herofilter.reproduce.studies.grid_search import GridSearch
 from herofilter.reproduce.studies.homophily_histograms import HomophilyHistograms
 from herofilter.reproduce.studies.monotonicity import Monotonicity
 from herofilter.reproduce.studies.patch_induced import PatchInduced
 from herofilter.reproduce.studies.patch_order import PatchOrder
 from herofilter.reproduce.studies.patchers import Patchers
 from herofilter.reproduce.studies.recipe import Recipe
+from herofilter.reproduce.studies.runtime import Runtime
+from herofilter.reproduce.studies.scalability import Scalability
 from herofilter.reproduce.studies.sensitivity import Sensitivity
 from herofilter.reproduce.studies.study import Study
 
@@ -27,5 +30,8 @@ STUDIES: dict[str, Study] = {
         PatchInduced(),
         Components(),
         Recipe(),
+        GridSearch(),
+        Scalability(),
+        Runtime(),
     )
 }

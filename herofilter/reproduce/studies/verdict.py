@@ -74,8 +74,8 @@ def judge_all(comparisons: Sequence[Comparison], papers: Sequence[float | None])
         losses = sum(entry.verdict == LOSES for entry in comparisons)
         open_ = sum(entry.verdict == NEITHER for entry in comparisons)
         return NOT_CONFIRMED, (
-            f"None of {len(words)} comparisons has the paper's sign beyond its 95 % interval: "
-            f"{losses} have the opposite one and {open_} show no difference."
+            "No comparison has the paper's sign beyond its 95 % interval: of "
+            f"{len(words)}, {losses} have the opposite one and {open_} show no difference."
         )
     if len(holds) < len(words):
         return WEAKER, f"Only {counted}."

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from herofilter.data import on_disk
 from herofilter.reproduce.studies.registry import STUDIES
 from herofilter.reproduce.studies.run import RECORDS, run_studies
 from herofilter.reproduce.studies.verdict import WORDS
@@ -53,6 +54,8 @@ def test_the_page_draws_every_mark_with_the_shared_script(
 
 def test_every_study_has_full_tasks_of_the_same_kind() -> None:
     for name, study in STUDIES.items():
+        if name == "grid-search" and not on_disk("texas"):
+            continue  # its grid depends on the graph's size
         quick = study.tasks(quick=True)
         assert quick, name
         works = {task.work for task in study.tasks(quick=False)}

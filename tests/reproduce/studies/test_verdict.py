@@ -43,7 +43,7 @@ def test_one_comparison(
         ((0.05, 0.05), (9.0, 9.0), WEAKER, "2 of them ours is smaller"),
         ((0.05, 0.05), (1.0, 1.0), STRONGER, "2 of them ours is larger"),
         ((0.05, 0.05), (1.0, 9.0), CONFIRMED, "2 of 2"),
-        ((0.0, -0.05), (1.0, 1.0), NOT_CONFIRMED, "1 have the opposite one and 1 show no"),
+        ((0.0, -0.05), (1.0, 1.0), NOT_CONFIRMED, "of 2, 1 have the opposite one and 1 show no"),
     ],
 )
 def test_several_comparisons(
