@@ -27,7 +27,10 @@ def reproduce(
         ),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Processes of one thread each; by default one per core.")
+        int | None,
+        typer.Option(
+            help="Processes of one thread each; by default one per core, or one if quick."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -47,7 +50,9 @@ def reproduce(
     folder = out or (QUICK_OUT if quick else OUT)
     check_folder_target(folder)
     names = tuple(STUDIES) if name == ALL else name.split(",")
-    processes = os.cpu_count() or 1 if workers is None else workers
+    # starting processes takes longer than all tasks of the quick form
+    usual = 1 if quick else os.cpu_count() or 1
+    processes = usual if workers is None else workers
     with ProgressBar("studies") as callback:
         results = run_studies(names, folder, quick, processes, callback)
     if as_json:

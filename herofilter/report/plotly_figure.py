@@ -26,10 +26,10 @@ def plotly_figure(figure: Figure) -> Json:
         "height": _PANEL_HEIGHT * rows,
         "showlegend": True,
         "annotations": [],
-        "barmode": "group",
         "margin": {"t": 50, "r": 20},
-        "template": "plotly_white",
     }
+    if any(isinstance(mark, Bars) for panel in figure.panels for mark in panel.marks):
+        layout["barmode"] = "group"
     data: list[Json] = []
     for number, panel in enumerate(figure.panels):
         across, down = number % columns, number // columns
@@ -102,7 +102,7 @@ def _trace(mark: Mark, position: int, suffix: str, scale: Json, panel: int) -> J
             "name": mark.name,
             "x": _plain(mark.x),
             "y": _plain(mark.y),
-            "line": {"color": colour},
+            ("line" if joined else "marker"): {"color": colour},
             "error_y": _errors(mark.errors) if isinstance(mark, Lines) else {},
             "legendgroup": mark.name,
             "showlegend": panel == 0 and bool(mark.name),
@@ -113,10 +113,10 @@ def _trace(mark: Mark, position: int, suffix: str, scale: Json, panel: int) -> J
         "y": list(mark.y),
         "z": [_plain(row) for row in mark.z],
         "colorscale": SCALE,
-        "colorbar": {**scale, "thickness": 10, "title": {"text": mark.label}},
     }
     if isinstance(mark, HeatMap):
-        return {"type": "heatmap", **grid, **axes}
+        bar = {**scale, "thickness": 10, "title": {"text": mark.label}}
+        return {"type": "heatmap", "colorbar": bar, **grid, **axes}
     return {"type": "surface", "scene": f"scene{suffix}", "showscale": False, **grid}
 
 
