@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from herofilter.callbacks import Callback, Event
-from herofilter.config import Config, without_retired
+from herofilter.config import Config, from_earlier
 from herofilter.errors import HeroFilterError, RunError
 from herofilter.parallel.threads import one_thread
 from herofilter.report.study_page import write_index, write_study
@@ -158,5 +158,5 @@ def _shifted(callback: Callback | None, name: str, before: int, total: int) -> C
 
 def _key(record: Mapping[str, Any]) -> Key:
     values = {name: record[name] for name in Key.__dataclass_fields__}
-    config = Config.from_dict(without_retired(record["settings"]))
+    config = Config.from_dict(from_earlier(record["settings"]))
     return Key(**{**values, "config": settings_hash(record["model"], config)})
