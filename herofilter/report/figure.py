@@ -96,6 +96,17 @@ class Figure:
     panels: tuple[Panel, ...]
     columns: int = 3
 
+    def first_named(self, panel: int) -> set[str]:
+        """Return the names that a panel is the first to have: those that its legend explains.
+
+        Example:
+            >>> one = Panel("", "x", "y", (Points("a", (1.0,), (1.0,)),))
+            >>> Figure("", (one, one)).first_named(0), Figure("", (one, one)).first_named(1)
+            ({'a'}, set())
+        """
+        names = [{getattr(mark, "name", "") for mark in entry.marks} for entry in self.panels]
+        return names[panel].difference({""}, *names[:panel])
+
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of panels.

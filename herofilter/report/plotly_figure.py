@@ -53,8 +53,9 @@ def plotly_figure(figure: Figure) -> Json:
             layout[f"xaxis{suffix}"] = _axis(panel.x, x, panel.log_x, f"y{suffix}")
             layout[f"yaxis{suffix}"] = _axis(panel.y, [bottom, top], panel.log_y, f"x{suffix}")
         scale = {"x": x[1], "y": (bottom + top) / 2, "len": 0.8 * (top - bottom)}
+        named = figure.first_named(number)
         data += [
-            _trace(mark, position, suffix, scale, number)
+            _trace(mark, position, suffix, scale, named)
             for position, mark in enumerate(panel.marks)
         ]
     return {"data": data, "layout": layout}
@@ -78,7 +79,7 @@ def _scene(panel: Panel, x: list[float], y: list[float]) -> Json:
     return {"domain": {"x": x, "y": y}, **axes}
 
 
-def _trace(mark: Mark, position: int, suffix: str, scale: Json, panel: int) -> Json:
+def _trace(mark: Mark, position: int, suffix: str, scale: Json, named: set[str]) -> Json:
     colour = COLOURS[position % len(COLOURS)]
     axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
     if isinstance(mark, Bars):
@@ -90,7 +91,7 @@ def _trace(mark: Mark, position: int, suffix: str, scale: Json, panel: int) -> J
             "marker": {"color": colour},
             "error_y": _errors(mark.errors),
             "legendgroup": mark.name,
-            "showlegend": panel == 0 and bool(mark.name),
+            "showlegend": mark.name in named,
             **axes,
         }
     if isinstance(mark, (Lines, Points)):
@@ -105,7 +106,7 @@ def _trace(mark: Mark, position: int, suffix: str, scale: Json, panel: int) -> J
             ("line" if joined else "marker"): {"color": colour},
             "error_y": _errors(mark.errors) if isinstance(mark, Lines) else {},
             "legendgroup": mark.name,
-            "showlegend": panel == 0 and bool(mark.name),
+            "showlegend": mark.name in named,
             **axes,
         }
     grid = {

@@ -22,7 +22,7 @@ def png_figure(figure: Figure, path: Path) -> None:
     for number, panel in enumerate(figure.panels, 1):
         projection = {"projection": "3d"} if panel.is_3d else {}
         axes = canvas.add_subplot(rows, columns, number, **projection)
-        _draw(canvas, axes, panel, legend=number == 1)
+        _draw(canvas, axes, panel, legend=bool(figure.first_named(number - 1)))
     canvas.suptitle(figure.title, fontsize=11)
     with atomic_path(path) as scratch:
         canvas.savefig(scratch, format="png", dpi=110)
@@ -45,8 +45,7 @@ def _draw(canvas: Any, axes: Any, panel: Panel, legend: bool) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     if not any(isinstance(mark, HeatMap) for mark in panel.marks):
         axes.grid(alpha=0.25)
-    named = [mark for mark in panel.marks if getattr(mark, "name", "")]
-    if legend and named:
+    if legend:
         axes.legend(frameon=False, fontsize=8)
 
 

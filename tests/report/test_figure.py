@@ -26,6 +26,9 @@ def test_plotly_has_a_trace_per_mark_on_its_own_axes() -> None:
     assert drawn["data"][1]["mode"] == "markers"
     assert drawn["data"][4]["xaxis"] == "x3"
     assert drawn["data"][5]["scene"] == "scene4"
+    # a legend explains each name once: "a" of the lines isn't repeated for the bars
+    shown = [trace["name"] for trace in drawn["data"] if trace.get("showlegend")]
+    assert shown == ["a", "p", "b"]
     layout = drawn["layout"]
     assert layout["xaxis"]["type"] == layout["yaxis"]["type"] == "log"
     assert layout["scene4"]["zaxis"]["title"]["text"] == "z"

@@ -54,12 +54,12 @@ def paper_statistics() -> dict[str, dict[str, float]]:
         }
 
 
-def statistics_of(data: Data, with_features: bool = True) -> Record:
+def statistics_of(data: Data) -> Record:
     """Return every count that a column of the table may mean.
 
     Example:
-        >>> path = Data(edge_index=torch.tensor([[0, 1], [1, 2]]), y=torch.tensor([0, 0, 1]))
-        >>> statistics_of(path, with_features=False)["pairs"]
+        >>> edges, labels = torch.tensor([[0, 1], [1, 2]]), torch.tensor([0, 0, 1])
+        >>> statistics_of(Data(edge_index=edges, y=labels, num_nodes=3))["pairs"]
         2
     """
     n = int(data.num_nodes or 0)
@@ -74,7 +74,7 @@ def statistics_of(data: Data, with_features: bool = True) -> Record:
         "listed": data.edge_index.size(1),
         "pairs_and_loops": pairs + arcs.size(1) - without.size(1),
         "classes": int(data.y.max()) + 1,
-        "features": int(data.num_features) if with_features and data.get("x") is not None else None,
+        "features": int(data.num_features) if data.get("x") is not None else None,
         "node_heterophily": node_heterophily(data),
         "edge_heterophily": edge_heterophily(data),
     }

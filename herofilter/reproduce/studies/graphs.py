@@ -10,7 +10,7 @@ from herofilter.data.synthetic.power_law import power_law_graph
 from herofilter.errors import check_choice
 
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-_BLOCKS, _POWER_LAW = "blocks", "power-law"
+_BLOCKS, _PAIR, _POWER_LAW = "blocks", "two-blocks", "power-law"
 _CLASSES = 4
 _SIGNAL = 2.0
 _SPLITS = 10
@@ -25,6 +25,16 @@ def blocks(heterophily: float, num_nodes: int = 500, seed: int = 0) -> str:
         'blocks:0.3:500:0'
     """
     return _SEPARATOR.join((_BLOCKS, f"{heterophily:g}", str(num_nodes), str(seed)))
+
+
+def two_blocks(heterophily: float, num_nodes: int = 500, seed: int = 0) -> str:
+    """Return the name of a synthetic graph with two classes.
+
+    Example:
+        >>> two_blocks(0.3)
+        'two-blocks:0.3:500:0'
+    """
+    return _SEPARATOR.join((_PAIR, f"{heterophily:g}", str(num_nodes), str(seed)))
 
 
 def power_law(nodes: int, edges: int) -> str:
@@ -45,7 +55,7 @@ def dataset_of(name: str) -> str | None:
         ('cora', 'texas', None)
     """
     first = name.partition(_SEPARATOR)[0]
-    return None if first in (_BLOCKS, _POWER_LAW) else first
+    return None if first in (_BLOCKS, _PAIR, _POWER_LAW) else first
 
 
 def is_there(name: str) -> bool:
@@ -59,6 +69,8 @@ def graph_variant(name: str) -> str:
     first, _, rest = name.partition(_SEPARATOR)
     if first == _BLOCKS:
         return f"csbm cyclic, {_CLASSES} classes, signal {_SIGNAL:g}, random 48/32/20"
+    if first == _PAIR:
+        return f"csbm, 2 classes, signal {_SIGNAL:g}, random 48/32/20"
     if first == _POWER_LAW:
         return "power-law degrees, five classes, 64 features"
     check_choice("a graph", first, REGISTRY)
@@ -70,20 +82,20 @@ def study_graph(name: str) -> Data:
 
     Args:
         name: a dataset, a dataset and the name of a split (``cora:public``), or what
-            :func:`blocks` or :func:`power_law` gives.
+            :func:`blocks`, :func:`two_blocks` or :func:`power_law` gives.
 
     Example:
         >>> study_graph(blocks(0.9, num_nodes=60)).train_mask.shape
         torch.Size([60, 10])
     """
     first, _, rest = name.partition(_SEPARATOR)
-    if first == _BLOCKS:
+    if first in (_BLOCKS, _PAIR):
         level, num_nodes, seed = rest.split(_SEPARATOR)
         return csbm(
             num_nodes=int(num_nodes),
-            num_classes=_CLASSES,
+            num_classes=_CLASSES if first == _BLOCKS else 2,
             heterophily=float(level),
-            compatibility="cyclic",
+            compatibility="cyclic" if first == _BLOCKS else "uniform",
             feature_signal=_SIGNAL,
             seed=int(seed),
             num_splits=_SPLITS,

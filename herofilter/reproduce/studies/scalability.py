@@ -108,7 +108,8 @@ def slope(points: Sequence[tuple[float, float]]) -> dict[str, float] | None:
         return None
     fit = linregress(x, y)
     half = float(t.ppf(0.975, len(points) - 2)) * float(fit.stderr)
-    return {"slope": float(fit.slope), "low": fit.slope - half, "high": fit.slope + half}
+    steepness = float(fit.slope)
+    return {"slope": steepness, "low": steepness - half, "high": steepness + half}
 
 
 def judge_slope(found: Mapping[str, float] | None) -> tuple[str, str]:
