@@ -10,11 +10,14 @@ from herofilter.reproduce.studies.monotonicity import Monotonicity
 from herofilter.reproduce.studies.patch_induced import PatchInduced
 from herofilter.reproduce.studies.patch_order import PatchOrder
 from herofilter.reproduce.studies.patchers import Patchers
+from herofilter.reproduce.studies.proposition_1 import Proposition1
+from herofilter.reproduce.studies.proposition_2 import Proposition2
 from herofilter.reproduce.studies.recipe import Recipe
 from herofilter.reproduce.studies.runtime import Runtime
 from herofilter.reproduce.studies.scalability import Scalability
 from herofilter.reproduce.studies.sensitivity import Sensitivity
 from herofilter.reproduce.studies.study import Study
+from herofilter.reproduce.studies.theorem_1 import Theorem1
 
 STUDIES: dict[str, Study] = {
     study.name: study
@@ -23,6 +26,9 @@ STUDIES: dict[str, Study] = {
         HomophilyHistograms(),
         FilterResponse(),
         Monotonicity(),
+        Proposition1(),
+        Proposition2(),
+        Theorem1(),
         BandAccuracy(),
         Sensitivity(),
         Patchers(),
