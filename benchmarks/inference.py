@@ -14,13 +14,18 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.child import run_child
 from benchmarks.inference_picture import inference_picture
-from benchmarks.inference_work import measure_inference, measure_interleaved, ratio, settings_of
 from herofilter import find_model, list_models
 from herofilter.files import write_json
 from herofilter.memory import free_memory
 from herofilter.parallel.threads import is_small
+from herofilter.reproduce.speed.child import run_child
+from herofilter.reproduce.speed.inference_work import (
+    measure_inference,
+    measure_interleaved,
+    ratio,
+    settings_of,
+)
 from herofilter.training.artifacts.environment import environment
 
 RESULT = Path("results/inference.json")

@@ -15,8 +15,6 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor, nn
 
-from benchmarks.child import peak_gib
-from benchmarks.timing import seconds_of
 from herofilter import load_dataset
 from herofilter.files import write_json
 from herofilter.nn.aggregation import Aggregation
@@ -25,6 +23,8 @@ from herofilter.nn.inference.folded import fold_end
 from herofilter.nn.mixer import MixerBlock
 from herofilter.parallel.threads import one_thread
 from herofilter.patchers import FastPatcher, RelationSummary, Slot
+from herofilter.reproduce.speed.child import peak_gib
+from herofilter.reproduce.speed.timing import seconds_of
 from herofilter.spectral.sparse import multiply_sparse
 from herofilter.training.artifacts.environment import environment
 

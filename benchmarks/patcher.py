@@ -15,7 +15,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.child import Outcome, run_child
 from benchmarks.patcher_work import (
     Task,
     measure_all_nodes,
@@ -25,6 +24,7 @@ from benchmarks.patcher_work import (
 )
 from benchmarks.peers import PACKAGES, PEERS, missing_peers
 from herofilter.files import write_json
+from herofilter.reproduce.speed.child import Outcome, run_child
 from herofilter.training.artifacts.environment import environment
 
 RESULT = Path("results/patcher.json")

@@ -14,11 +14,11 @@ import scipy.sparse as sp
 import torch
 from torch_geometric.data import Data
 
-from benchmarks.child import peak_gib
 from benchmarks.exact import Truth, exact_truth, filled_share, top_members
 from benchmarks.peers import PEERS, Peer
 from herofilter import FastPatcher, load_dataset
 from herofilter.patchers.relations import Found
+from herofilter.reproduce.speed.child import peak_gib
 from herofilter.spectral.adjacency import adjacency_matrix
 
 # edges that may be read until a row is certified

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from benchmarks.timing import seconds_of
+from herofilter.reproduce.speed.timing import seconds_of
 
 TOLERANCES = tuple(1e-4 / 2**k for k in range(11))
 Vector = tuple[np.ndarray, np.ndarray]

@@ -17,16 +17,16 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.child import run_child
 from benchmarks.scale_picture import scale_picture
-from benchmarks.scale_work import (
+from herofilter.files import write_json
+from herofilter.reproduce.speed.child import run_child
+from herofilter.reproduce.speed.scale_work import (
     PATENTS_NODES,
     STAGES,
     Graph,
     make_graph,
     measure,
 )
-from herofilter.files import write_json
 from herofilter.training.artifacts.environment import environment
 
 LINES = Path("results/scale.jsonl")

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.child import run_child
+from herofilter.reproduce.speed.child import run_child
 
 RESULT = Path("results/startup.json")
 REPEATS = 5

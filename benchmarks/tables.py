@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from benchmarks.child import peak_gib, run_child
 from herofilter.data import read_graph
 from herofilter.files import write_json
+from herofilter.reproduce.speed.child import peak_gib, run_child
 
 EDGES_PER_NODE = 5
 

@@ -14,11 +14,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.child import run_child
 from benchmarks.training_work import SPLIT, measure_training, training_config
 from herofilter import find_model
 from herofilter.errors import ConfigError
 from herofilter.files import write_json
+from herofilter.reproduce.speed.child import run_child
 from herofilter.training.artifacts.environment import environment
 
 RESULT = Path("results/training.json")

@@ -5,9 +5,9 @@ import tempfile
 import time
 from typing import Any
 
-from benchmarks.child import peak_gib
 from herofilter import Config, HeroFilterError, csbm, load_dataset
 from herofilter.parallel.threads import one_thread
+from herofilter.reproduce.speed.child import peak_gib
 from herofilter.training import prepare
 from herofilter.training.protocol import train_split
 

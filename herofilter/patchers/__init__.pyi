@@ -15,6 +15,9 @@ from .patches import (
 from .polynomial_patcher import (
     PolynomialPatcher as PolynomialPatcher,
 )
+from .shuffled import (
+    ShuffledPatcher as ShuffledPatcher,
+)
 from .spectral import (
     SpectralPatcher as SpectralPatcher,
 )

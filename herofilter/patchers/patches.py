@@ -161,12 +161,15 @@ class Patches:
         return float((alike[total > 0].double() / total[total > 0]).mean())
 
     def induced_graph(self) -> Data:
-        """Return the graph with an edge from each node to each other node in its patch."""
+        """Return the graph with an edge from each node to each other node in its patch.
+
+        The scores become weights without gradients: the graph is data for another model.
+        """
         others = self._others()
         start = self.nodes.unsqueeze(1).expand_as(self.index)
         return Data(
             edge_index=torch.stack([start[others], self.index[others]]),
-            edge_weight=self.score[others],
+            edge_weight=self.score[others].detach(),
             num_nodes=self.num_nodes,
         )
 
@@ -175,6 +178,13 @@ class Patches:
 
         Nodes move between slots, so the slots are the default ones again.
         """
+        return self.reordered(self.random_columns(seed))
+
+    def random_columns(self, seed: int) -> Tensor:
+        """Return columns in random order, int64 [m, p], for :meth:`reordered`.
+
+        The node itself and padding keep their columns.
+        """
         others = self._others()
         generator = torch.Generator().manual_seed(seed)
         key = torch.rand(self.index.shape, generator=generator).to(self.index.device)
@@ -182,7 +192,11 @@ class Patches:
         # both sorts list the fixed columns last and in the same order, so those map to themselves
         order = key.masked_fill(~others, torch.inf).argsort(dim=1, stable=True)
         free = column.masked_fill(~others, self.patch_size).argsort(dim=1, stable=True)
-        return self._reordered(column.scatter(1, free, order), slots=())
+        return column.scatter(1, free, order)
+
+    def reordered(self, columns: Tensor) -> Patches:
+        """Return each row with the given columns in place of its own; the slots are the default."""
+        return self._reordered(columns, slots=())
 
     def ranked(self) -> Patches:
         """Return each slot sorted by falling score; ties keep their order, padding comes last."""

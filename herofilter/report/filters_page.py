@@ -1,54 +1,17 @@
 """The page of the filter study, in Markdown; its verdicts are computed from the results."""
 
-import math
 import statistics
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from herofilter.report.console import percent
+from herofilter.reproduce.comparison import LOSES, NEITHER, WINS, Comparison, compare
 
 Entry = dict[str, Any]
 
 REFERENCE = "learned"
 COUNTERPARTS = (("learned", "fixed"), ("no-summary-learned", "no-summary-fixed"))
 PAIRS = (COUNTERPARTS[0], ("learned", "ppr"), *COUNTERPARTS[1:])
-WINS, LOSES = "wins", "loses"
-NEITHER = "no difference that these splits can show"
-
-
-class Comparison(NamedTuple):
-    """Two variants on one graph: the mean paired difference in validation accuracy.
-
-    ``error`` is the standard error of the difference over splits; None for a single split.
-    """
-
-    first: str
-    second: str
-    graph: str
-    difference: float
-    error: float | None
-    num_splits: int
-
-    @property
-    def verdict(self) -> str:
-        """Whether the first wins or loses, zero being outside the 95 % interval, or neither."""
-        from scipy.stats import t
-
-        if self.error is None:
-            return NEITHER
-        half = float(t.ppf(0.975, self.num_splits - 1)) * self.error
-        if abs(self.difference) <= half:
-            return NEITHER
-        return WINS if self.difference > 0 else LOSES
-
-    @property
-    def chance(self) -> float:
-        """How often the rule would name a winner if there were none."""
-        return 0.0 if self.error is None else 0.05
-
-    def __str__(self) -> str:
-        error = "" if self.error is None else f" ± {100 * self.error:.1f}"
-        return f"{self.graph} ({100 * self.difference:+.1f}{error})"
 
 
 def filters_page(result: dict[str, Any]) -> str:
@@ -119,10 +82,7 @@ def verdicts(result: dict[str, Any]) -> list[str]:
 
 def _compare(variants: Entry, first: str, second: str, graph: str) -> Comparison:
     one, other = (variants[name]["val_accuracy"]["values"] for name in (first, second))
-    differences = [a - b for a, b in zip(one, other, strict=True)]
-    count = len(differences)
-    error = statistics.stdev(differences) / math.sqrt(count) if count > 1 else None
-    return Comparison(first, second, graph, statistics.fmean(differences), error, count)
+    return compare(first, second, graph, one, other)
 
 
 def _sentence(entries: Sequence[Comparison]) -> str:

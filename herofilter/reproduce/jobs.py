@@ -5,12 +5,10 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import psutil
-from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback, notify
 from herofilter.config import Config, from_earlier
@@ -19,6 +17,7 @@ from herofilter.data.datasets.registry import REGISTRY
 from herofilter.errors import ConfigError, HeroFilterError, OutOfMemoryError, RunError
 from herofilter.parallel.processes import run_jobs
 from herofilter.parallel.threads import one_thread
+from herofilter.reproduce.studies.graphs import kept_graph
 from herofilter.training import prepare
 from herofilter.training.artifacts.environment import environment
 from herofilter.training.artifacts.result_store import DocumentStore, differing
@@ -70,7 +69,7 @@ def run_job(job: TrainingJob) -> Outcome:
     """Run one training on one thread, so that its result is the same in every process."""
     with one_thread():
         try:
-            prepared = prepare(_graph(job.graph), job.config, job.model)
+            prepared = prepare(kept_graph(job.graph), job.config, job.model)
             started = time.perf_counter()
             _, result = train_split(
                 prepared, job.model, job.config, job.split, score_test=job.score_test
@@ -235,8 +234,3 @@ def fetch(graphs: Iterable[str]) -> None:
     for graph in set(graphs) & set(REGISTRY):
         if not on_disk(graph):
             load_dataset(graph, split=None)
-
-
-@lru_cache(maxsize=9)
-def _graph(name: str) -> Data:
-    return load_dataset(name, split=None)

@@ -19,6 +19,7 @@ from .filters import (
     FILTERS as FILTERS,
     STARTS as STARTS,
     AdaptiveFilter as AdaptiveFilter,
+    BandFilter as BandFilter,
     BandpassFilter as BandpassFilter,
     ChebyshevFilter as ChebyshevFilter,
     Filter as Filter,

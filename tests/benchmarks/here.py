@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.child import Outcome
 from herofilter.errors import HeroFilterError
+from herofilter.reproduce.speed.child import Outcome
 
 
 def here(work: Callable[..., Any], *arguments: Any, **limits: Any) -> Outcome:

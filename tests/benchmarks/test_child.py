@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from benchmarks.child import Outcome, peak_gib, run_child
+from herofilter.reproduce.speed.child import Outcome, peak_gib, run_child
 from tests.benchmarks.work import die, double, fail, large, refuse, take, variables
 
 

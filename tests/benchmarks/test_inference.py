@@ -12,18 +12,19 @@ from rich.console import Console
 from torch import Tensor
 from torch_geometric.nn.attention import PolynormerAttention
 
-from benchmarks import inference, inference_work
-from benchmarks.child import Outcome
+from benchmarks import inference
 from benchmarks.inference import inference_table, main, run_inference
-from benchmarks.inference_work import (
+from herofilter import list_models
+from herofilter.errors import ConfigError
+from herofilter.reproduce.speed import inference_work
+from herofilter.reproduce.speed.child import Outcome
+from herofilter.reproduce.speed.inference_work import (
     load_graph,
     measure_inference,
     measure_interleaved,
     ratio,
     settings_of,
 )
-from herofilter import list_models
-from herofilter.errors import ConfigError
 from tests.benchmarks.here import here
 
 MODELS = [entry.name for entry in list_models()]

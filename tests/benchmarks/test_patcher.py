@@ -7,10 +7,10 @@ import pytest
 from rich.console import Console
 
 from benchmarks import patcher
-from benchmarks.child import Outcome
 from benchmarks.patcher import main, patcher_table, run_patcher
 from benchmarks.patcher_work import Task, measure_all_nodes, measure_ours, measure_peer
 from benchmarks.peers import PACKAGES
+from herofilter.reproduce.speed.child import Outcome
 from tests.benchmarks.here import here
 
 KEYS = {

@@ -8,11 +8,11 @@ import pytest
 from rich.console import Console
 
 from benchmarks import scale
-from benchmarks.child import Outcome
 from benchmarks.scale import PATCH_SIZE, Task, main, plan, read_lines, run_scale, scale_table, slope
 from benchmarks.scale_picture import scale_picture
-from benchmarks.scale_work import STAGES, Graph, make_graph, read_graph
 from herofilter.data.synthetic.power_law import power_law_graph
+from herofilter.reproduce.speed.child import Outcome
+from herofilter.reproduce.speed.scale_work import STAGES, Graph, make_graph, read_graph
 from tests.benchmarks.here import here
 
 

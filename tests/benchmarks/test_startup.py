@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import startup
-from benchmarks.child import Outcome
 from benchmarks.startup import BAR, BASE, LINES, Cost, Line, main, measure, run_startup
+from herofilter.reproduce.speed.child import Outcome
 
 # a separate process: memory of this one would count as that of the processes it starts
 MEASURE = """

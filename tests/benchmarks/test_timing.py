@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks import timing
-from benchmarks.timing import repeated
+from herofilter.reproduce.speed import timing
+from herofilter.reproduce.speed.timing import repeated
 
 
 @pytest.mark.parametrize(

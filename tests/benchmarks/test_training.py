@@ -9,10 +9,10 @@ import pytest
 from rich.console import Console
 
 from benchmarks import training
-from benchmarks.child import Outcome
 from benchmarks.training import MODELS, main, markdown_table, run_training, training_table
 from benchmarks.training_work import measure_training, training_config
 from herofilter.errors import ConfigError
+from herofilter.reproduce.speed.child import Outcome
 from tests.benchmarks.here import here
 
 

@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 import torch
 
+from herofilter.data import csbm
 from herofilter.errors import ConfigError, GraphError
 from herofilter.files import DamagedFileError
+from herofilter.patchers import PolynomialPatcher
 from herofilter.patchers.patches import Patches, Slot
 
 
@@ -152,6 +154,15 @@ def test_induced_graph():
     got = zip(*graph.edge_index.tolist(), graph.edge_weight.tolist(), strict=True)
     assert list(got) == wanted
     assert graph.num_nodes == 30
+
+
+def test_an_induced_graph_has_no_gradients():
+    patcher = PolynomialPatcher(csbm(num_nodes=60, num_classes=3), patch_size=6)
+    patches = patcher()
+    assert patches.score.requires_grad
+    weight = patches.induced_graph().edge_weight
+    assert not weight.requires_grad
+    assert torch.equal(weight, patches.score.detach()[patches._others()])
 
 
 @pytest.mark.parametrize("ego", [True, False])

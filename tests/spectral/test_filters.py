@@ -7,6 +7,7 @@ from herofilter.spectral import (
     FILTERS,
     STARTS,
     AdaptiveFilter,
+    BandFilter,
     BandpassFilter,
     GCNFilter,
     HeatFilter,
@@ -15,6 +16,8 @@ from herofilter.spectral import (
     eigen_decompose,
     make_filter,
 )
+from herofilter.spectral.chebyshev import chebyshev_nodes
+from herofilter.spectral.filters import BANDS
 from tests.spectral.graphs import random_matrix
 
 # both ends, zero, a repeated eigenvalue
@@ -208,6 +211,32 @@ def test_filters_on_a_graph_are_functions_of_its_matrix():
         torch.testing.assert_close((vectors * response) @ vectors.T, function, atol=1e-5, rtol=0)
 
 
+def test_the_five_bands_cover_every_frequency_once():
+    # bounds, points beside them, and ends that rounding has moved
+    bounds = torch.tensor([0.0, 0.4, 0.8, 1.2, 1.6, 2.0])
+    frequencies = torch.cat([bounds, bounds[1:-1] - 0.01, torch.tensor([-1e-6, 2 + 1e-6])])
+    total = torch.zeros_like(frequencies)
+    for start, (low, high) in BANDS.items():
+        band = make_filter("band", start=start)
+        assert (band.low, band.high) == (low, high)
+        response = band.response(1 - frequencies, band.initial_weights(frequencies))
+        assert set(response.round(decimals=4).tolist()) <= {0.0, 1.0}
+        total += response
+    assert torch.allclose(total, torch.ones_like(total), atol=1e-4)
+
+
+def test_a_band_learns_inside_and_nowhere_else():
+    band = BandFilter(order=4, low=0.8, high=1.2)
+    weights = torch.tensor([1.0, -2.0, 3.0, 0.5, 0.0], requires_grad=True)
+    eigenvalues = torch.linspace(-1, 1, 21)
+    band.response(eigenvalues, weights).sum().backward()
+    assert weights.grad.abs().sum() > 0
+    outside = (1 - eigenvalues - 1).abs() > 0.21
+    assert not band.response(eigenvalues, weights)[outside].any()
+    nodes = 1 - (1.0 + 0.2 * chebyshev_nodes(4).float())
+    assert torch.allclose(band.response(nodes, weights), weights, atol=1e-4)
+
+
 def test_bandpass_is_one_at_its_centre_and_falls_by_its_width():
     band = BandpassFilter(centre=0.5, width=0.25)
     grid = torch.tensor([0.5, 0.25, 0.75], dtype=torch.float64)
@@ -250,6 +279,9 @@ def test_activations_are_zero_at_zero_and_rise(name):
         (lambda: HeatFilter(0.0), "t must be between 0 and"),
         (lambda: BandpassFilter(centre=3), "centre must be between 0 and 2"),
         (lambda: BandpassFilter(width=0), "width must be positive"),
+        (lambda: BandFilter(low=1.2, high=0.8), "a band must begin before it ends"),
+        (lambda: BandFilter(order=0), "order must be between 1 and 200"),
+        (lambda: make_filter("band", start="hop2"), "the start of a band filter must be one of"),
         (lambda: GCNFilter("papr"), "did you mean 'paper'"),
     ],
 )

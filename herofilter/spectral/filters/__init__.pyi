@@ -4,6 +4,10 @@ from .activations import (
 from .adaptive import (
     AdaptiveFilter as AdaptiveFilter,
 )
+from .band import (
+    BANDS as BANDS,
+    BandFilter as BandFilter,
+)
 from .bandpass import (
     BandpassFilter as BandpassFilter,
 )

@@ -2,6 +2,7 @@
 
 from herofilter.errors import check_choice
 from herofilter.spectral.filters.adaptive import AdaptiveFilter
+from herofilter.spectral.filters.band import BandFilter
 from herofilter.spectral.filters.bandpass import BandpassFilter
 from herofilter.spectral.filters.base import Filter
 from herofilter.spectral.filters.chebyshev import ChebyshevFilter
@@ -19,6 +20,7 @@ FILTERS: dict[str, type[Filter]] = {
         ChebyshevFilter,
         HeatFilter,
         BandpassFilter,
+        BandFilter,
         PPRFilter,
         GCNFilter,
     )
@@ -34,7 +36,7 @@ def make_filter(
         kind: A key of ``FILTERS``.
         order: K of the polynomial filters.
         activation: σ of the polynomial filters.
-        start: Starting values of the polynomial filters.
+        start: Starting values of the polynomial filters; the segment of ``band``.
         c: The probability of continuing the random walk, of ``ppr``.
 
     Example:
@@ -47,6 +49,8 @@ def make_filter(
         return chosen(order=order, activation=activation, start=start)
     if issubclass(chosen, ChebyshevFilter):
         return chosen(order=order, start=start)
+    if issubclass(chosen, BandFilter):
+        return chosen.of(start, order)
     if issubclass(chosen, PPRFilter):
         return chosen(c=c)
     return chosen()

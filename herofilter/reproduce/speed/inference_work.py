@@ -5,26 +5,28 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from benchmarks.child import peak_gib
-from benchmarks.scale_work import PATENTS_EDGES, PATENTS_NODES
-from benchmarks.timing import repeated, seconds_of
 from herofilter import Config, HeroFilterError, csbm, find_model, load_dataset, predict_logits
 from herofilter.baselines import Polynormer
 from herofilter.data.synthetic.power_law import power_law_graph
 from herofilter.nn import NodeClassifier
 from herofilter.parallel.threads import is_small
+from herofilter.reproduce.speed.child import peak_gib
+from herofilter.reproduce.speed.scale_work import PATENTS_EDGES, PATENTS_NODES
+from herofilter.reproduce.speed.timing import repeated, seconds_of
 from herofilter.training import prepare
 from herofilter.training.loop import EVAL_BATCH
 from herofilter.training.prefetch import logit_chunks
 from herofilter.training.prepare import prepare_for
 
+_CACHE = "HEROFILTER_CACHE"
 # names of graphs in this benchmark, and their datasets
 DATASETS = {"squirrel": "squirrel", "chameleon": "chameleon", "arxiv": "arxiv-structure"}
 PATENTS = "patents"
@@ -69,9 +71,7 @@ def measure_inference(graph: str, model: str, repetitions: int, budget: float) -
     """
     data, config = load_graph(graph), settings_of(model)
     _warm_up(model, config)
-    with tempfile.TemporaryDirectory() as empty:
-        # eigenvectors cached by an earlier run would make the precomputation look cheap
-        os.environ["HEROFILTER_CACHE"] = empty
+    with _empty_cache():
         started = time.perf_counter()
         network, prepared = _build(data, config, model)
         built = time.perf_counter() - started
@@ -128,6 +128,21 @@ def measure_interleaved(
             "threads": best[1],
         }
     return rows
+
+
+@contextmanager
+def _empty_cache() -> Iterator[None]:
+    """Use an empty cache: what an earlier run has cached would make preparing look cheap."""
+    before = os.environ.get(_CACHE)
+    with tempfile.TemporaryDirectory() as empty:
+        os.environ[_CACHE] = empty
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ[_CACHE]
+            else:
+                os.environ[_CACHE] = before
 
 
 def _build(data: Data, config: Config, model: str) -> tuple[NodeClassifier, Data]:

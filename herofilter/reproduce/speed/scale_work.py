@@ -10,8 +10,6 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from benchmarks.child import peak_gib
-from benchmarks.timing import repeated
 from herofilter import (
     FastPatcher,
     HeroFilter,
@@ -23,6 +21,8 @@ from herofilter import (
 )
 from herofilter.callbacks import Event
 from herofilter.data.synthetic.power_law import power_law_graph
+from herofilter.reproduce.speed.child import peak_gib
+from herofilter.reproduce.speed.timing import repeated
 
 # snap-patents
 PATENTS_NODES, PATENTS_EDGES = 2_923_922, 13_975_788

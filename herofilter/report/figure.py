@@ -1,0 +1,120 @@
+"""Figures as data: what is drawn, without how; two renderers turn it into a page and a picture."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+Values = Sequence[float | None]
+Label = str | float
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A curve through points; ``errors`` are half the height of the bars around them.
+
+    Example:
+        >>> Lines("GCN", x=(0.1, 0.5), y=(90.0, 40.0)).kind
+        'lines'
+    """
+
+    name: str
+    x: Values
+    y: Values
+    errors: Values | None = None
+    markers: bool = True
+    kind: ClassVar[str] = "lines"
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points that no line joins."""
+
+    name: str
+    x: Values
+    y: Values
+    kind: ClassVar[str] = "points"
+
+
+@dataclass(frozen=True)
+class Bars:
+    """One bar per label; several marks in a panel stand side by side."""
+
+    name: str
+    labels: Sequence[Label]
+    values: Values
+    errors: Values | None = None
+    kind: ClassVar[str] = "bars"
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """Colours over a grid: ``z`` has a row per ``y`` with an entry per ``x``."""
+
+    x: Sequence[Label]
+    y: Sequence[Label]
+    z: Sequence[Values]
+    label: str
+    kind: ClassVar[str] = "heat map"
+
+
+@dataclass(frozen=True)
+class Surface:
+    """A surface over a grid: ``z`` has a row per ``y`` with an entry per ``x``."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    z: Sequence[Values]
+    label: str
+    kind: ClassVar[str] = "surface"
+
+
+Mark = Lines | Points | Bars | HeatMap | Surface
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A pair of axes and what is drawn in them; a surface has a panel for itself."""
+
+    title: str
+    x: str
+    y: str
+    marks: tuple[Mark, ...]
+    log_x: bool = False
+    log_y: bool = False
+
+    @property
+    def is_3d(self) -> bool:
+        """Whether the panel needs a third axis."""
+        return any(isinstance(mark, Surface) for mark in self.marks)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels under one title, drawn in rows of at most ``columns``."""
+
+    title: str
+    panels: tuple[Panel, ...]
+    columns: int = 3
+
+    def first_named(self, panel: int) -> set[str]:
+        """Return the names that a panel is the first to have: those that its legend explains.
+
+        Example:
+            >>> one = Panel("", "x", "y", (Points("a", (1.0,), (1.0,)),))
+            >>> Figure("", (one, one)).first_named(0), Figure("", (one, one)).first_named(1)
+            ({'a'}, set())
+        """
+        names = [{getattr(mark, "name", "") for mark in entry.marks} for entry in self.panels]
+        return names[panel].difference({""}, *names[:panel])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of panels.
+
+        Example:
+            >>> panel = Panel("", "x", "y", ())
+            >>> Figure("", (panel,) * 4).shape, Figure("", (panel,) * 2).shape
+            ((2, 3), (1, 2))
+        """
+        width = max(1, min(self.columns, len(self.panels)))
+        return max(1, -(-len(self.panels) // width)), width

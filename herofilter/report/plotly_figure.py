@@ -1,0 +1,130 @@
+"""A figure in plotly.js's JSON, for an interactive page."""
+
+import math
+from typing import Any
+
+from herofilter.report.figure import Bars, Figure, HeatMap, Lines, Mark, Panel, Points, Values
+
+COLOURS = ("#00798c", "#d1495b", "#edae49", "#66a182", "#2e4057", "#8d96a3", "#9c6644", "#7b2cbf")
+SCALE = "Viridis"
+_GAP = 0.09
+_PANEL_HEIGHT = 400
+
+Json = dict[str, Any]
+
+
+def plotly_figure(figure: Figure) -> Json:
+    """Return ``data`` and ``layout`` for ``Plotly.newPlot``.
+
+    Example:
+        >>> panel = Panel("accuracy", "level", "%", (Lines("GCN", (0.1,), (90.0,)),))
+        >>> plotly_figure(Figure("demo", (panel,)))["data"][0]["type"]
+        'scatter'
+    """
+    rows, columns = figure.shape
+    layout: Json = {
+        "height": _PANEL_HEIGHT * rows,
+        "showlegend": True,
+        "annotations": [],
+        "margin": {"t": 50, "r": 20},
+    }
+    if any(isinstance(mark, Bars) for panel in figure.panels for mark in panel.marks):
+        layout["barmode"] = "group"
+    data: list[Json] = []
+    for number, panel in enumerate(figure.panels):
+        across, down = number % columns, number // columns
+        x = _domain(across, columns)
+        bottom, top = _domain(rows - 1 - down, rows)
+        layout["annotations"].append(
+            {
+                "text": panel.title,
+                "showarrow": False,
+                "xref": "paper",
+                "yref": "paper",
+                "x": sum(x) / 2,
+                "y": top,
+                "yanchor": "bottom",
+            }
+        )
+        suffix = "" if number == 0 else str(number + 1)
+        if panel.is_3d:
+            layout[f"scene{suffix}"] = _scene(panel, x, [bottom, top])
+        else:
+            layout[f"xaxis{suffix}"] = _axis(panel.x, x, panel.log_x, f"y{suffix}")
+            layout[f"yaxis{suffix}"] = _axis(panel.y, [bottom, top], panel.log_y, f"x{suffix}")
+        scale = {"x": x[1], "y": (bottom + top) / 2, "len": 0.8 * (top - bottom)}
+        named = figure.first_named(number)
+        data += [
+            _trace(mark, position, suffix, scale, named)
+            for position, mark in enumerate(panel.marks)
+        ]
+    return {"data": data, "layout": layout}
+
+
+def _domain(position: int, count: int) -> list[float]:
+    width = (1 - _GAP * (count - 1)) / count
+    start = position * (width + _GAP)
+    return [start, min(1.0, start + width)]
+
+
+def _axis(title: str, domain: list[float], log: bool, anchor: str) -> Json:
+    kind = {"type": "log"} if log else {}
+    return {"title": {"text": title}, "domain": domain, "anchor": anchor, **kind}
+
+
+def _scene(panel: Panel, x: list[float], y: list[float]) -> Json:
+    label = next(mark.label for mark in panel.marks if not isinstance(mark, (Lines, Points, Bars)))
+    titles = zip("xyz", (panel.x, panel.y, label), strict=True)
+    axes = {f"{axis}axis": {"title": {"text": title}} for axis, title in titles}
+    return {"domain": {"x": x, "y": y}, **axes}
+
+
+def _trace(mark: Mark, position: int, suffix: str, scale: Json, named: set[str]) -> Json:
+    colour = COLOURS[position % len(COLOURS)]
+    axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+    if isinstance(mark, Bars):
+        return {
+            "type": "bar",
+            "name": mark.name,
+            "x": list(mark.labels),
+            "y": _plain(mark.values),
+            "marker": {"color": colour},
+            "error_y": _errors(mark.errors),
+            "legendgroup": mark.name,
+            "showlegend": mark.name in named,
+            **axes,
+        }
+    if isinstance(mark, (Lines, Points)):
+        joined = isinstance(mark, Lines)
+        shown = {(True, True): "lines+markers", (True, False): "lines"}
+        return {
+            "type": "scatter",
+            "mode": shown.get((joined, getattr(mark, "markers", True)), "markers"),
+            "name": mark.name,
+            "x": _plain(mark.x),
+            "y": _plain(mark.y),
+            ("line" if joined else "marker"): {"color": colour},
+            "error_y": _errors(mark.errors) if isinstance(mark, Lines) else {},
+            "legendgroup": mark.name,
+            "showlegend": mark.name in named,
+            **axes,
+        }
+    grid = {
+        "x": list(mark.x),
+        "y": list(mark.y),
+        "z": [_plain(row) for row in mark.z],
+        "colorscale": SCALE,
+    }
+    if isinstance(mark, HeatMap):
+        bar = {**scale, "thickness": 10, "title": {"text": mark.label}}
+        return {"type": "heatmap", "colorbar": bar, **grid, **axes}
+    return {"type": "surface", "scene": f"scene{suffix}", "showscale": False, **grid}
+
+
+def _errors(values: Values | None) -> Json:
+    return {} if values is None else {"type": "data", "array": _plain(values)}
+
+
+def _plain(values: Values) -> list[float | None]:
+    """Return the values with None, which JSON has, in place of NaN, which it lacks."""
+    return [None if value is None or not math.isfinite(value) else float(value) for value in values]

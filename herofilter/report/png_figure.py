@@ -1,0 +1,103 @@
+"""A figure as a PNG."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+from herofilter.files import atomic_path
+from herofilter.report.figure import Bars, Figure, HeatMap, Lines, Mark, Panel, Points, Values
+from herofilter.report.plotly_figure import COLOURS
+
+_LONG_LABELS = 24
+
+
+def png_figure(figure: Figure, path: Path) -> None:
+    """Draw a figure with matplotlib and write it atomically."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    rows, columns = figure.shape
+    canvas = Canvas(figsize=(max(6.0, 4.6 * columns), 3.8 * rows), layout="constrained")
+    FigureCanvasAgg(canvas)
+    for number, panel in enumerate(figure.panels, 1):
+        projection = {"projection": "3d"} if panel.is_3d else {}
+        axes = canvas.add_subplot(rows, columns, number, **projection)
+        _draw(canvas, axes, panel, legend=bool(figure.first_named(number - 1)))
+    canvas.suptitle(figure.title, fontsize=11)
+    with atomic_path(path) as scratch:
+        canvas.savefig(scratch, format="png", dpi=110)
+
+
+def _draw(canvas: Any, axes: Any, panel: Panel, legend: bool) -> None:
+    bars = [mark for mark in panel.marks if isinstance(mark, Bars)]
+    for position, mark in enumerate(panel.marks):
+        _draw_mark(canvas, axes, mark, COLOURS[position % len(COLOURS)], bars)
+    axes.set(title=panel.title, xlabel=panel.x, ylabel=panel.y)
+    axes.title.set_fontsize(10)
+    if panel.log_x:
+        axes.set_xscale("log")
+    if panel.log_y:
+        axes.set_yscale("log")
+    if panel.is_3d:
+        # the labels of three axes need room
+        axes.set_box_aspect(None, zoom=0.82)
+        return
+    axes.spines[["top", "right"]].set_visible(False)
+    if not any(isinstance(mark, HeatMap) for mark in panel.marks):
+        axes.grid(alpha=0.25)
+    if legend:
+        axes.legend(frameon=False, fontsize=8)
+
+
+def _draw_mark(canvas: Any, axes: Any, mark: Mark, colour: str, bars: list[Bars]) -> None:
+    if isinstance(mark, Bars):
+        width = 0.8 / len(bars)
+        shift = (bars.index(mark) - (len(bars) - 1) / 2) * width
+        places = [place + shift for place in range(len(mark.labels))]
+        errors = None if mark.errors is None else _floats(mark.errors)
+        axes.bar(places, _floats(mark.values), width, yerr=errors, color=colour, label=mark.name)
+        long = sum(len(str(label)) for label in mark.labels) > _LONG_LABELS
+        axes.set_xticks(range(len(mark.labels)), list(map(str, mark.labels)))
+        axes.tick_params(axis="x", labelsize=8)
+        if long:
+            axes.tick_params(axis="x", rotation=35)
+            for label in axes.get_xticklabels():
+                label.set_ha("right")
+    elif isinstance(mark, Lines):
+        axes.errorbar(
+            _floats(mark.x),
+            _floats(mark.y),
+            None if mark.errors is None else _floats(mark.errors),
+            color=colour,
+            label=mark.name,
+            marker="o" if mark.markers else "",
+            markersize=4,
+            capsize=2,
+        )
+    elif isinstance(mark, Points):
+        axes.plot(_floats(mark.x), _floats(mark.y), "o", color=colour, label=mark.name)
+    elif isinstance(mark, HeatMap):
+        image = axes.imshow([_floats(row) for row in mark.z], aspect="auto", origin="lower")
+        axes.set_xticks(*_ticks(mark.x))
+        axes.set_yticks(*_ticks(mark.y))
+        canvas.colorbar(image, ax=axes, label=mark.label)
+    else:
+        import numpy as np
+
+        x, y = np.meshgrid(mark.x, mark.y)
+        z = np.array([_floats(row) for row in mark.z])
+        axes.plot_surface(x, y, z, cmap="viridis", rcount=60, ccount=60)
+        axes.set_zlabel(mark.label)
+
+
+def _ticks(labels: Any, most: int = 10) -> tuple[list[int], list[str]]:
+    step = -(-len(labels) // most)
+    places = list(range(0, len(labels), step))
+    return places, [
+        f"{labels[place]:g}" if isinstance(labels[place], float) else str(labels[place])
+        for place in places
+    ]
+
+
+def _floats(values: Values) -> list[float]:
+    return [math.nan if value is None else float(value) for value in values]

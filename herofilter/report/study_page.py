@@ -1,0 +1,159 @@
+"""The files of a study: data, pictures, the finding in words, and the index of all studies."""
+
+import csv
+import dataclasses
+import io
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from herofilter.files import atomic_path, write_json, write_text
+from herofilter.report.figure import Figure
+from herofilter.report.plotly_figure import plotly_figure
+from herofilter.report.png_figure import png_figure
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from herofilter.reproduce.studies.study import Summary
+    from herofilter.reproduce.studies.verdict import Finding
+
+SCRIPT = "plotly.min.js"
+_STATIC = Path(__file__).parent / "static"
+_QUICK = (
+    "This is the quick form: tiny graphs and few epochs, to see that everything works. It says "
+    "nothing about the paper."
+)
+
+
+class Described(Protocol):
+    """What a page says of a study before its results."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def reproduces(self) -> str: ...
+    @property
+    def claim(self) -> str: ...
+
+
+def write_study(
+    folder: Path, study: Described, summary: "Summary", command: str, quick: bool
+) -> dict[str, Any]:
+    """Write the five files of a study into ``folder/name`` and return what data.json holds."""
+    rows, figure, finding = summary
+    place = folder / study.name
+    place.mkdir(parents=True, exist_ok=True)
+    result = {
+        "study": study.name,
+        "title": study.title,
+        "reproduces": study.reproduces,
+        "claim": study.claim,
+        "command": command,
+        "quick": quick,
+        "finding": dataclasses.asdict(finding),
+        "rows": rows,
+        "figure": figure_data(figure),
+    }
+    write_text(place / "data.csv", rows_csv(rows))
+    png_figure(figure, place / "figure.png")
+    write_text(place / "finding.md", finding_markdown(study, finding, command, quick))
+    page = _templates().get_template("figure.html")
+    write_text(
+        place / "figure.html",
+        page.render(
+            study=study,
+            finding=finding,
+            figure=plotly_figure(figure),
+            command=command,
+            script=f"../{SCRIPT}",
+            notes=[_QUICK] * quick,
+        ),
+    )
+    _share_script(folder)
+    # last, because the index lists the studies that have it
+    write_json(place / "data.json", result)
+    return result
+
+
+def write_index(folder: Path, names: Sequence[str]) -> None:
+    """Write index.html, which links every study that ``folder`` has, in the order of ``names``."""
+    studies = [
+        json.loads(path.read_text(encoding="utf-8"))
+        for path in (folder / name / "data.json" for name in names)
+        if path.is_file()
+    ]
+    if studies:
+        page = _templates().get_template("index.html")
+        write_text(folder / "index.html", page.render(studies=studies))
+
+
+def finding_markdown(study: Described, finding: "Finding", command: str, quick: bool) -> str:
+    """Return the finding as Markdown; its last word is the verdict."""
+    table = ""
+    if finding.table:
+        lines = [finding.titles, ["---"] * len(finding.titles), *finding.table]
+        table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    blocks = [
+        f"# {study.title}",
+        f"Reproduces: {study.reproduces}. Written by `{command}`.",
+        f"The paper: {study.claim}",
+        *[_QUICK] * quick,
+        *finding.text,
+        table,
+        f"{finding.why} Verdict: **{finding.word}**",
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def rows_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as CSV; a list takes one field, its entries separated by spaces.
+
+    Example:
+        >>> print(rows_csv([{"graph": "texas", "values": [0.5, 0.75]}]), end="")
+        graph,values
+        texas,0.5 0.75
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    for row in rows:
+        writer.writerow([_field(row.get(name)) for name in names])
+    return text.getvalue()
+
+
+def figure_data(figure: Figure) -> dict[str, Any]:
+    """Return a figure as plain dictionaries, each mark with its kind."""
+    plain = dataclasses.asdict(figure)
+    for panel, entry in zip(figure.panels, plain["panels"], strict=True):
+        for mark, values in zip(panel.marks, entry["marks"], strict=True):
+            values["kind"] = mark.kind
+    return plain
+
+
+def _field(value: Any) -> Any:
+    if value is None:
+        return ""
+    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _share_script(folder: Path) -> None:
+    """Put one copy of the script beside the index, for all pages."""
+    source, target = _STATIC / SCRIPT, folder / SCRIPT
+    if not target.is_file() or target.stat().st_size != source.stat().st_size:
+        with atomic_path(target) as scratch:
+            shutil.copyfile(source, scratch)
+
+
+@lru_cache(maxsize=1)
+def _templates() -> "Environment":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    loader = FileSystemLoader(Path(__file__).parent / "templates")
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
