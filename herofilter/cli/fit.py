@@ -6,11 +6,23 @@ from typing import Annotated
 import typer
 
 from herofilter.cli.app import Json, app, print_json
+from herofilter.cli.table_options import (
+    Edges,
+    Features,
+    Id,
+    Label,
+    NewEdges,
+    NewNodes,
+    Nodes,
+    Source,
+    Split,
+    Target,
+    Undirected,
+    Weight,
+    print_notes,
+    split_names,
+)
 
-Edges = Annotated[
-    Path | None, typer.Option(help="Table of edges: CSV, TSV or Parquet, also .gz and .zst.")
-]
-Nodes = Annotated[Path | None, typer.Option(help="Table of nodes, one row each.")]
 ModelFolder = Annotated[Path, typer.Argument(help="A folder that fit has written.")]
 
 
@@ -18,11 +30,9 @@ ModelFolder = Annotated[Path, typer.Argument(help="A folder that fit has written
     epilog="Example: herofilter fit --edges edges.csv --nodes nodes.csv --label topic --out model"
 )
 def fit(
-    edges: Annotated[
-        Path, typer.Option(help="Table of edges: CSV, TSV or Parquet, also .gz and .zst.")
-    ],
-    label: Annotated[str, typer.Option(help="Column of the nodes that is to be predicted.")],
-    nodes: Annotated[Path, typer.Option(help="Table of nodes, one row each.")],
+    edges: Edges,
+    label: Label,
+    nodes: Nodes,
     out: Annotated[Path, typer.Option(help="Folder to write the model into.")] = Path("model"),
     budget: Annotated[str, typer.Option(help="Time to search and train: 90s, 5m, 1h.")] = "5m",
     model: Annotated[
@@ -32,19 +42,13 @@ def fit(
         int | None,
         typer.Option(help="Trials per model at most; 1 trains the recommended settings."),
     ] = None,
-    id_column: Annotated[str, typer.Option("--id", help="Column of the nodes' ids.")] = "id",
-    source: Annotated[str, typer.Option(help="Column where an edge starts.")] = "source",
-    target: Annotated[str, typer.Option(help="Column where an edge ends.")] = "target",
-    weight: Annotated[str | None, typer.Option(help="Column of the edges' weights.")] = None,
-    split: Annotated[
-        str | None, typer.Option(help="Column that says train, val or test of each node.")
-    ] = None,
-    features: Annotated[
-        str | None, typer.Option(help="Columns to learn from, such as age,country; all by default.")
-    ] = None,
-    undirected: Annotated[
-        bool, typer.Option("--undirected", help="Ignore the direction of edges.")
-    ] = False,
+    id_column: Id = "id",
+    source: Source = "source",
+    target: Target = "target",
+    weight: Weight = None,
+    split: Split = None,
+    features: Features = None,
+    undirected: Undirected = False,
     class_weights: Annotated[
         bool, typer.Option("--class-weights", help="Weigh classes inversely to their frequency.")
     ] = False,
@@ -57,6 +61,7 @@ def fit(
 ) -> None:
     """Learn from a table of edges and a table of nodes; write a model and predictions."""
     from herofilter.config import Config
+    from herofilter.data.tables.table_columns import TableColumns
     from herofilter.data.tables.table_path import table_ending
     from herofilter.files import check_folder_target
     from herofilter.training.artifacts.sealed_folder import check_target
@@ -68,11 +73,20 @@ def fit(
     table_ending(edges, "edges")
     table_ending(nodes, "nodes")
     Config().with_settings(settings or [])
+    columns = TableColumns(
+        id=id_column,
+        source=source,
+        target=target,
+        weight=weight,
+        label=label,
+        split=split,
+        features=split_names(features),
+    )
 
     from rich.console import Console
 
-    from herofilter.data import read_graph
     from herofilter.data.tables.predictions import write_predictions
+    from herofilter.data.tables.read_graph import read_tables
     from herofilter.measures import data_card
     from herofilter.patchers import patcher_memory
     from herofilter.predict.tables import predict_tables
@@ -80,21 +94,9 @@ def fit(
     from herofilter.report.progress import FitBar, ProgressBar
     from herofilter.training.search.fitting import fit_graph
 
-    graph = read_graph(
-        edges,
-        nodes,
-        label,
-        id_column=id_column,
-        source=source,
-        target=target,
-        weight=weight,
-        split=split,
-        features=None if features is None else [name.strip() for name in features.split(",")],
-        directed=not undirected,
-    )
+    graph = read_tables(edges, nodes, columns, directed=not undirected)
     console = Console(quiet=as_json)
-    for note in graph.notes:
-        console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
+    print_notes(graph.notes, as_json)
     card = data_card(graph.data, nodes.stem, patcher_memory(graph.data))
     console.print(card_table(card))
     fixed = [*(settings or []), *["class_weights=true"] * class_weights]
@@ -121,15 +123,15 @@ def fit(
 )
 def predict(
     model: ModelFolder,
-    edges: Edges = None,
-    nodes: Nodes = None,
+    edges: NewEdges = None,
+    nodes: NewNodes = None,
     out: Annotated[Path, typer.Option(help="Table to write: .csv or .parquet.")] = Path(
         "predictions.csv"
     ),
-    id_column: Annotated[str, typer.Option("--id", help="Column of the nodes' ids.")] = "id",
-    source: Annotated[str, typer.Option(help="Column where an edge starts.")] = "source",
-    target: Annotated[str, typer.Option(help="Column where an edge ends.")] = "target",
-    weight: Annotated[str | None, typer.Option(help="Column of the edges' weights.")] = None,
+    id_column: Id = "id",
+    source: Source = "source",
+    target: Target = "target",
+    weight: Weight = None,
     as_json: Json = False,
 ) -> None:
     """Predict the nodes of the training graph, of that graph extended, or of a new one."""
@@ -141,32 +143,31 @@ def predict(
     from rich.console import Console
 
     from herofilter.data.tables.predictions import write_predictions
+    from herofilter.data.tables.table_columns import TableColumns
     from herofilter.predict.tables import predict_tables
     from herofilter.report.progress import ProgressBar
     from herofilter.training.artifacts.model_folder import SavedModel
 
     saved = SavedModel.load(model)
-    predicted = predict_tables(
-        saved, edges, nodes, id_column=id_column, source=source, target=target, weight=weight
-    )
+    columns = TableColumns(id=id_column, source=source, target=target, weight=weight)
+    predicted = predict_tables(saved, edges, nodes, columns)
+    print_notes(predicted.notes, as_json)
     with ProgressBar("predicting") as callback:
         write_predictions(out, predicted.ids, saved.classes, predicted.chunks(), callback)
     result = {"out": str(out), "nodes": len(predicted.ids), "notes": list(predicted.notes)}
     if as_json:
         print_json(result)
         return
-    console = Console()
-    lines = [*(f"note: {note}" for note in predicted.notes), f"{len(predicted.ids)} nodes: {out}"]
-    for line in lines:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    line = f"{len(predicted.ids)} nodes: {out}"
+    Console().print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command(epilog='Example: herofilter explain model --node "user:42"')
 def explain(
     model: ModelFolder,
     node: Annotated[str, typer.Option(help="The id of a node.")],
-    edges: Edges = None,
-    nodes: Nodes = None,
+    edges: NewEdges = None,
+    nodes: NewNodes = None,
     top: Annotated[int, typer.Option(help="How many tokens to show.")] = 10,
     as_json: Json = False,
 ) -> None:

@@ -15,11 +15,14 @@ from herofilter.callbacks import Callback
 from herofilter.data.tables.extend_graph import read_extended
 from herofilter.data.tables.predictions import write_predictions
 from herofilter.data.tables.read_table import TableSource
+from herofilter.data.tables.table_columns import TableColumns
 from herofilter.errors import RunError
 from herofilter.nn import NodeClassifier
 from herofilter.nn.registry import num_classes
 from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.loop import stream_logits
+
+_USUAL = TableColumns()
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +62,7 @@ def predict_tables(
     saved: SavedModel,
     edges: TableSource | None = None,
     nodes: TableSource | None = None,
-    *,
-    id_column: str = "id",
-    source: str = "source",
-    target: str = "target",
-    weight: str | None = None,
+    columns: TableColumns = _USUAL,
 ) -> Predicted:
     """Predict the nodes of a table with a saved model.
 
@@ -74,22 +73,14 @@ def predict_tables(
         saved: a model that keeps its graph and its encoder.
         edges: new edges, if any.
         nodes: new nodes, if any.
-        id_column, source, target, weight: columns of the tables.
+        columns: what the columns of ids, of edges and of weights are called.
     """
     if saved.encoder is None:
         raise RunError(
             "the model must have been fitted on tables to predict tables (got one without an "
             "encoder); use HeroFilterClassifier.load and its predict instead"
         )
-    graph, rows = read_extended(
-        saved.training_graph(),
-        edges,
-        nodes,
-        id_column=id_column,
-        source=source,
-        target=target,
-        weight=weight,
-    )
+    graph, rows = read_extended(saved.training_graph(), edges, nodes, columns)
     notes = () if graph is saved.graph else graph.notes
     return Predicted(
         graph.ids.take(pa.array(rows.numpy())),

@@ -44,7 +44,7 @@ def fitted(cli: Cli, tmp_path: Path, first_fit: tuple[Path, list[Outcome]]) -> O
 
 def test_three_commands_from_tables_to_reasons(cli: Cli, fitted: Outcome) -> None:
     assert fitted.code == 0, fitted.err
-    assert "note: repeated edges were merged: 3 rows of" in fitted.out
+    assert "note: repeated edges were merged: 3 rows of" in fitted.err
     assert "Data card: nodes" in fitted.out
     assert "\nkept " in fitted.out
     assert "written: model and model/predictions.csv" in fitted.out
@@ -59,7 +59,7 @@ def test_three_commands_from_tables_to_reasons(cli: Cli, fitted: Outcome) -> Non
     tables = ("--edges", "new_edges.csv", "--nodes", "new_nodes.csv")
     found = cli("predict", "model", *tables, "--out", "new.csv")
     assert found.code == 0, found.err
-    assert "note: the tables add 10 nodes" in found.out
+    assert "note: the tables add 10 nodes" in found.err
     assert [row["id"] for row in rows("new.csv")] == [f"user:{i}" for i in range(110, 120)]
 
     again = cli("predict", "model", "--out", "same.csv", "--json").json()

@@ -1,5 +1,7 @@
 """Tables that come after training: a new graph, or nodes and edges that extend the known one."""
 
+import dataclasses
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,23 +14,21 @@ from herofilter.data.checks import MASKS
 from herofilter.data.tables.arrays import feature_tensor
 from herofilter.data.tables.edge_list import merged_edges, read_weights
 from herofilter.data.tables.node_ids import match_ids
-from herofilter.data.tables.read_graph import TableGraph, read_graph
+from herofilter.data.tables.node_table import read_known
+from herofilter.data.tables.read_graph import TableGraph, read_tables
 from herofilter.data.tables.read_table import TableSource, open_table
-from herofilter.data.tables.table_columns import find_column, find_ends, find_id
+from herofilter.data.tables.table_columns import TableColumns, find_column, find_ends, find_id
 from herofilter.errors import GraphError
 
 _TEXT = pa.large_string()
+_USUAL = TableColumns()
 
 
 def read_extended(
     graph: TableGraph,
     edges: TableSource | None = None,
     nodes: TableSource | None = None,
-    *,
-    id_column: str = "id",
-    source: str = "source",
-    target: str = "target",
-    weight: str | None = None,
+    columns: TableColumns = _USUAL,
 ) -> tuple[TableGraph, Tensor]:
     """Read tables that come later than a graph, and return a graph and the rows they are about.
 
@@ -40,11 +40,12 @@ def read_extended(
         graph: the graph that a model was trained on, with its encoder.
         edges: new edges; none by default.
         nodes: new nodes, with the columns of training but the label; none by default.
-        id_column, source, target, weight: as in :func:`~herofilter.read_graph`.
+        columns: what the columns of ids, of edges and of weights are called.
 
     Example:
         >>> people = pa.table({"id": ["ann", "bob"], "age": [31, 25]})
-        >>> graph = read_graph(pa.table({"source": ["ann"], "target": ["bob"]}), people)
+        >>> edges = pa.table({"source": ["ann"], "target": ["bob"]})
+        >>> graph = read_tables(edges, people, TableColumns())
         >>> new = pa.table({"id": ["cy"], "age": [40]})
         >>> edges = pa.table({"source": ["cy"], "target": ["ann"]})
         >>> extended, rows = read_extended(graph, edges, new)
@@ -53,20 +54,12 @@ def read_extended(
     """
     if edges is None and nodes is None:
         return graph, torch.arange(int(graph.data.num_nodes or 0))
-    ends, weights, notes = _read_edges(edges, source, target, weight)
-    table, new_ids, more = _read_nodes(graph, nodes, id_column)
+    columns = dataclasses.replace(columns, label=None, split=None, features=None)
+    ends, weights, notes = _read_edges(edges, columns)
+    table, new_ids, more = _read_nodes(graph, nodes, columns.id)
     notes += more
     if edges is not None and nodes is not None and _all_known(ends, new_ids):
-        alone = read_graph(
-            edges,
-            nodes,
-            id_column=id_column,
-            source=source,
-            target=target,
-            weight=weight,
-            encoder=graph.encoder,
-            classes=graph.classes,
-        )
+        alone = read_tables(edges, nodes, columns, encoder=graph.encoder, classes=graph.classes)
         return alone, torch.arange(len(alone.ids))
     known = graph.ids.cast(_TEXT)
     added = new_ids.filter(pc.invert(pc.is_in(new_ids, value_set=known)))
@@ -91,14 +84,14 @@ def read_extended(
 
 
 def _read_edges(
-    edges: TableSource | None, source: str, target: str, weight: str | None
+    edges: TableSource | None, columns: TableColumns
 ) -> tuple[tuple[pa.ChunkedArray, pa.ChunkedArray], np.ndarray | None, list[str]]:
     if edges is None:
         none = pa.chunked_array([], _TEXT)
         return (none, none), None, []
     file = open_table(edges, "edges")
-    start, end, notes = find_ends(file.names, source, target)
-    weight = weight and find_column(file.names, weight, "edges")
+    start, end, notes = find_ends(file.names, columns.source, columns.target)
+    weight = columns.weight and find_column(file.names, columns.weight, "edges")
     table = file.read([start, end, *([weight] if weight else [])], text=[start, end])
     weights = read_weights(table[weight], weight) if weight else None
     return (table[start].cast(_TEXT), table[end].cast(_TEXT)), weights, notes
@@ -111,12 +104,10 @@ def _read_nodes(
         return None, pa.array([], _TEXT), []
     file = open_table(nodes, "nodes")
     name, notes = find_id(file.names, id_column)
-    graph.encoder.check_columns(file.names)
-    columns = [name, *(column.name for column in graph.encoder.columns)]
-    table = file.read(columns, text=[name, *graph.encoder.text_columns])
+    table, more = read_known(file, graph.encoder, [name])
     # the checks of a table of nodes: none without an id, none twice
     ids = match_ids(table[name].cast(_TEXT), *[pa.chunked_array([], _TEXT)] * 2).ids
-    return table, ids.cast(_TEXT), notes
+    return table, ids.cast(_TEXT), [*notes, *more]
 
 
 def _all_known(ends: tuple[pa.ChunkedArray, pa.ChunkedArray], ids: pa.Array) -> bool:

@@ -48,6 +48,11 @@ class OpenTable:
         """Whether the kinds of the columns are guesses, because the file holds text only."""
         return self.delimiter is not None
 
+    @property
+    def has_semicolons(self) -> bool:
+        """Whether semicolons stand between the cells, as where fractions have a decimal comma."""
+        return self.delimiter == ";"
+
     def read(self, columns: Sequence[str] | None = None, text: Sequence[str] = ()) -> pa.Table:
         """Return ``columns``, or all of them; those in ``text`` stay text in a text file."""
         wanted = list(self.names if columns is None else dict.fromkeys(columns))

@@ -1,6 +1,7 @@
 """Which column is which: by the given name, a usual one, or the position."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from herofilter.errors import DatasetError, did_you_mean
 
@@ -13,6 +14,32 @@ _USUAL = {
 }
 # row numbers that a data frame wrote along with its columns
 _ROW_NUMBERS = ("", "Unnamed: 0", "__index_level_0__")
+
+
+@dataclass(frozen=True)
+class TableColumns:
+    """What the columns of the user's tables are called; a table may lack those that are None.
+
+    Args:
+        id: the ids, in the nodes.
+        source, target: where an edge starts and ends; usual other names are found, with a note.
+        weight: the weights of the edges.
+        label: the classes, in the nodes.
+        split: which nodes are for training, validation and test.
+        features: the columns to learn from; by default all others.
+
+    Example:
+        >>> TableColumns(id="person", label="team").source
+        'source'
+    """
+
+    id: str = "id"
+    source: str = "source"
+    target: str = "target"
+    weight: str | None = None
+    label: str | None = None
+    split: str | None = None
+    features: tuple[str, ...] | None = None
 
 
 def find_column(names: Sequence[str], wanted: str, what: str) -> str:

@@ -6,6 +6,7 @@ import torch
 
 from herofilter.data import read_graph
 from herofilter.data.tables.extend_graph import read_extended
+from herofilter.data.tables.table_columns import TableColumns
 from herofilter.errors import GraphError
 
 
@@ -91,4 +92,4 @@ def test_a_stranger_in_the_edges_is_refused() -> None:
 def test_weights_must_be_there_or_not_as_in_training() -> None:
     weighted = edges(("d", "a")).append_column("w", pa.array([2.0]))
     with pytest.raises(GraphError, match="must be like those of training, which have no weights"):
-        read_extended(KNOWN, weighted, people(("d", 1.0)), weight="w")
+        read_extended(KNOWN, weighted, people(("d", 1.0)), TableColumns(weight="w"))
