@@ -7,7 +7,9 @@ import typer
 
 from herofilter.cli.app import Json, app, print_json
 from herofilter.cli.table_options import (
+    DropUnknown,
     Edges,
+    Encoding,
     Features,
     Id,
     Label,
@@ -49,6 +51,8 @@ def fit(
     split: Split = None,
     features: Features = None,
     undirected: Undirected = False,
+    drop_unknown: DropUnknown = False,
+    encoding: Encoding = "utf-8",
     class_weights: Annotated[
         bool, typer.Option("--class-weights", help="Weigh classes inversely to their frequency.")
     ] = False,
@@ -62,7 +66,7 @@ def fit(
     """Learn from a table of edges and a table of nodes; write a model and predictions."""
     from herofilter.config import Config
     from herofilter.data.tables.table_columns import TableColumns
-    from herofilter.data.tables.table_path import table_ending
+    from herofilter.data.tables.table_path import check_encoding, table_ending
     from herofilter.files import check_folder_target
     from herofilter.training.artifacts.sealed_folder import check_target
     from herofilter.training.search.budget import parse_budget
@@ -72,6 +76,7 @@ def fit(
     check_target(out)
     table_ending(edges, "edges")
     table_ending(nodes, "nodes")
+    check_encoding(encoding)
     Config().with_settings(settings or [])
     columns = TableColumns(
         id=id_column,
@@ -81,6 +86,8 @@ def fit(
         label=label,
         split=split,
         features=split_names(features),
+        drop_unknown=drop_unknown,
+        encoding=encoding,
     )
 
     from rich.console import Console
@@ -132,12 +139,17 @@ def predict(
     source: Source = "source",
     target: Target = "target",
     weight: Weight = None,
+    drop_unknown: DropUnknown = False,
+    encoding: Encoding = "utf-8",
     as_json: Json = False,
 ) -> None:
     """Predict the nodes of the training graph, of that graph extended, or of a new one."""
+    from herofilter.data.tables.table_path import check_encoding, check_table_target
     from herofilter.files import check_file_target
 
     _check_inputs(model, edges, nodes)
+    check_encoding(encoding)
+    check_table_target(out)
     check_file_target(out)
 
     from rich.console import Console
@@ -149,7 +161,14 @@ def predict(
     from herofilter.training.artifacts.model_folder import SavedModel
 
     saved = SavedModel.load(model)
-    columns = TableColumns(id=id_column, source=source, target=target, weight=weight)
+    columns = TableColumns(
+        id=id_column,
+        source=source,
+        target=target,
+        weight=weight,
+        drop_unknown=drop_unknown,
+        encoding=encoding,
+    )
     predicted = predict_tables(saved, edges, nodes, columns)
     print_notes(predicted.notes, as_json)
     with ProgressBar("predicting") as callback:
@@ -168,18 +187,36 @@ def explain(
     node: Annotated[str, typer.Option(help="The id of a node.")],
     edges: NewEdges = None,
     nodes: NewNodes = None,
+    id_column: Id = "id",
+    source: Source = "source",
+    target: Target = "target",
+    weight: Weight = None,
+    drop_unknown: DropUnknown = False,
+    encoding: Encoding = "utf-8",
     top: Annotated[int, typer.Option(help="How many tokens to show.")] = 10,
     as_json: Json = False,
 ) -> None:
     """Explain a prediction: the nodes in the patch, and how much each adds to the class."""
+    from herofilter.data.tables.table_path import check_encoding
+
     _check_inputs(model, edges, nodes)
+    check_encoding(encoding)
 
     from rich.console import Console
 
+    from herofilter.data.tables.table_columns import TableColumns
     from herofilter.report.explanation import explain_saved, explanation_table
     from herofilter.training.artifacts.model_folder import SavedModel
 
-    found = explain_saved(SavedModel.load(model), node, edges, nodes)
+    columns = TableColumns(
+        id=id_column,
+        source=source,
+        target=target,
+        weight=weight,
+        drop_unknown=drop_unknown,
+        encoding=encoding,
+    )
+    found = explain_saved(SavedModel.load(model), node, edges, nodes, columns)
     if as_json:
         print_json(found)
         return

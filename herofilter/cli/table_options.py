@@ -25,6 +25,10 @@ Features = Annotated[
     str | None, typer.Option(help="Columns to learn from, such as age,country; all by default.")
 ]
 Undirected = Annotated[bool, typer.Option("--undirected", help="Ignore the direction of edges.")]
+DropUnknown = Annotated[
+    bool, typer.Option("--drop-unknown", help="Drop edges to ids that no node has.")
+]
+Encoding = Annotated[str, typer.Option(help="Encoding of text files, such as cp1252 or utf-16.")]
 
 
 def split_names(text: str | None) -> tuple[str, ...] | None:

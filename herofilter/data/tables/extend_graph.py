@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from herofilter.data.checks import MASKS
 from herofilter.data.tables.arrays import feature_tensor
 from herofilter.data.tables.edge_list import merged_edges, read_weights
-from herofilter.data.tables.node_ids import match_ids
+from herofilter.data.tables.node_ids import known_rows, match_ids
 from herofilter.data.tables.node_table import read_known
 from herofilter.data.tables.read_graph import TableGraph, read_tables
 from herofilter.data.tables.read_table import TableSource, open_table
@@ -56,12 +56,18 @@ def read_extended(
         return graph, torch.arange(int(graph.data.num_nodes or 0))
     columns = dataclasses.replace(columns, label=None, split=None, features=None)
     ends, weights, notes = _read_edges(edges, columns)
-    table, new_ids, more = _read_nodes(graph, nodes, columns.id)
+    table, new_ids, more = _read_nodes(graph, nodes, columns)
     notes += more
+    known = graph.ids.cast(_TEXT)
+    if columns.drop_unknown:
+        everyone = pa.concat_arrays([known, new_ids])
+        _, kept, dropped = known_rows(*ends, everyone, drop_unknown=True)
+        notes += dropped
+        ends = (ends[0].filter(pa.array(kept)), ends[1].filter(pa.array(kept)))
+        weights = None if weights is None else weights[kept]
     if edges is not None and nodes is not None and _all_known(ends, new_ids):
         alone = read_tables(edges, nodes, columns, encoder=graph.encoder, classes=graph.classes)
         return alone, torch.arange(len(alone.ids))
-    known = graph.ids.cast(_TEXT)
     added = new_ids.filter(pc.invert(pc.is_in(new_ids, value_set=known)))
     everyone = pa.concat_arrays([known, added])
     if (graph.data.get("edge_weight") is None) != (weights is None) and edges is not None:
@@ -89,7 +95,7 @@ def _read_edges(
     if edges is None:
         none = pa.chunked_array([], _TEXT)
         return (none, none), None, []
-    file = open_table(edges, "edges")
+    file = open_table(edges, "edges", columns.encoding)
     start, end, notes = find_ends(file.names, columns.source, columns.target)
     weight = columns.weight and find_column(file.names, columns.weight, "edges")
     table = file.read([start, end, *([weight] if weight else [])], text=[start, end])
@@ -98,12 +104,12 @@ def _read_edges(
 
 
 def _read_nodes(
-    graph: TableGraph, nodes: TableSource | None, id_column: str
+    graph: TableGraph, nodes: TableSource | None, columns: TableColumns
 ) -> tuple[pa.Table | None, pa.Array, list[str]]:
     if nodes is None:
         return None, pa.array([], _TEXT), []
-    file = open_table(nodes, "nodes")
-    name, notes = find_id(file.names, id_column)
+    file = open_table(nodes, "nodes", columns.encoding)
+    name, notes = find_id(file.names, columns.id)
     table, more = read_known(file, graph.encoder, [name])
     # the checks of a table of nodes: none without an id, none twice
     ids = match_ids(table[name].cast(_TEXT), *[pa.chunked_array([], _TEXT)] * 2).ids

@@ -57,6 +57,7 @@ class NodeTable:
         if encoder is None:
             chosen, more = find_features(names, columns.features, roles)
             table = file.read([*roles, *chosen], text=roles)
+            file.check_rows(table)
             # in other files the type of a column is its owner's word
             if file.is_text:
                 table, spelt, said = read_spelt(table, chosen, file.has_semicolons)
@@ -76,4 +77,5 @@ def read_known(
     encoder.check_columns(file.names)
     names = [*roles, *(column.name for column in encoder.columns)]
     table = file.read(names, text=[*roles, *encoder.text_columns])
+    file.check_rows(table)
     return encoder.read_numbers(table, file.has_semicolons)

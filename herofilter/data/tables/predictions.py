@@ -11,6 +11,7 @@ import pyarrow.parquet
 from torch import Tensor
 
 from herofilter.callbacks import Callback, notify
+from herofilter.data.tables.table_path import PARQUET, check_table_target
 from herofilter.errors import GraphError
 from herofilter.files import atomic_path
 
@@ -27,7 +28,8 @@ def write_predictions(
     """Write ``id, prediction`` and one probability per class, atomically.
 
     The columns of probabilities are called after the classes. A name that ends in ``.parquet``
-    gives Parquet, any other CSV. Probabilities may come in parts, of which one is held at a time.
+    gives Parquet, any other CSV; spreadsheets are refused. Probabilities may come in parts, of
+    which one is held at a time.
 
     Args:
         path: the file.
@@ -47,6 +49,7 @@ def write_predictions(
     """
     parts = [probabilities] if isinstance(probabilities, Tensor) else probabilities
     path, done, writer = Path(path), 0, None
+    check_table_target(path)
     with atomic_path(path) as scratch:
         try:
             for part in parts:
@@ -81,7 +84,7 @@ def predictions_table(
 def _writer(
     path: Path, suffix: str, ids: pa.Array, classes: Sequence[str | int | bool], schema: pa.Schema
 ) -> Any:
-    if suffix == ".parquet":
+    if suffix in PARQUET:
         return pyarrow.parquet.ParquetWriter(path, schema)
     # plain values as other tools write them; pyarrow would quote all text otherwise
     options = pyarrow.csv.WriteOptions(quoting_style="none", quoting_header="none")

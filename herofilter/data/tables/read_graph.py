@@ -17,7 +17,12 @@ from herofilter.data.tables.label_columns import Class, read_labels, read_split
 from herofilter.data.tables.node_ids import match_ids, nearest_id
 from herofilter.data.tables.node_table import NodeTable
 from herofilter.data.tables.read_table import TableSource, open_table
-from herofilter.data.tables.table_columns import TableColumns, find_column, find_ends
+from herofilter.data.tables.table_columns import (
+    TableColumns,
+    find_column,
+    find_ends,
+    unused_weight,
+)
 from herofilter.errors import ConfigError, GraphError
 
 
@@ -64,6 +69,8 @@ def read_graph(
     split: str | None = None,
     features: Sequence[str] | None = None,
     directed: bool = True,
+    drop_unknown: bool = False,
+    encoding: str = "utf-8",
     encoder: FeatureEncoder | None = None,
     classes: Sequence[Class] | None = None,
 ) -> TableGraph:
@@ -81,6 +88,8 @@ def read_graph(
         split: a column of train, val and test; other nodes hold nothing in it.
         features: the columns to learn from; by default all others.
         directed: whether an edge runs one way only.
+        drop_unknown: whether edges to ids without a row in the nodes are dropped, with a note.
+        encoding: of text files, such as ``cp1252``.
         encoder, classes: those of a trained model, applied to the tables as they are.
 
     Example:
@@ -100,6 +109,8 @@ def read_graph(
         label=label,
         split=split,
         features=None if features is None else tuple(features),
+        drop_unknown=drop_unknown,
+        encoding=encoding,
     )
     return read_tables(edges, nodes, columns, directed=directed, encoder=encoder, classes=classes)
 
@@ -120,11 +131,18 @@ def read_tables(
         )
     if encoder is not None and columns.features is not None:
         raise ConfigError("an encoder knows its columns (got features too); give one of the two")
-    edge_file = open_table(edges, "edges")
+    edge_file = open_table(edges, "edges", columns.encoding)
     start, end, notes = find_ends(edge_file.names, columns.source, columns.target)
     weight = columns.weight and find_column(edge_file.names, columns.weight, "edges")
     edge_table = edge_file.read([start, end, *([weight] if weight else [])], text=[start, end])
-    node_file = None if nodes is None else open_table(nodes, "nodes")
+    if encoder is None and not weight:
+        notes += unused_weight(edge_file.names, (start, end))
+    if not edge_table.num_rows:
+        notes.append(
+            "the edges have no rows, so every node stands alone; "
+            "if that isn't meant, check the file of edges"
+        )
+    node_file = None if nodes is None else open_table(nodes, "nodes", columns.encoding)
     found = NodeTable.read(node_file, columns, encoder)
     matched = match_ids(
         found.ids,
@@ -132,12 +150,15 @@ def read_tables(
         edge_table[end],
         nodes_text=found.text,
         edges_text=edge_file.is_text,
+        drop_unknown=columns.drop_unknown,
     )
     notes += [*found.notes, *matched.notes]
     num_nodes = len(matched.ids)
     if num_nodes == 0:
-        raise GraphError("a graph must have at least one node (got tables without rows)")
-    weights = read_weights(edge_table[weight], weight) if weight else None
+        raise GraphError(
+            "a graph must have at least one node (got tables without rows); check the files"
+        )
+    weights = read_weights(edge_table[weight], weight)[matched.kept] if weight else None
     data, edge_notes = _graph(matched.source, matched.target, weights, num_nodes, directed)
     notes += edge_notes
     table = pa.table({"id": matched.ids}) if found.table is None else found.table

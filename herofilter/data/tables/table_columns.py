@@ -1,5 +1,6 @@
 """Which column is which: by the given name, a usual one, or the position."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,12 +14,13 @@ _USUAL = {
     "id": ("id", "node", "node_id", "nodeid", "node id", "name", "key", "vertex", "user_id"),
 }
 # row numbers that a data frame wrote along with its columns
+_WEIGHTS = ("weight", "weights", "edge_weight", "edge weight")
 _ROW_NUMBERS = ("", "Unnamed: 0", "__index_level_0__")
 
 
 @dataclass(frozen=True)
 class TableColumns:
-    """What the columns of the user's tables are called; a table may lack those that are None.
+    """What the columns of the user's tables are called, and how the tables are read.
 
     Args:
         id: the ids, in the nodes.
@@ -27,6 +29,8 @@ class TableColumns:
         label: the classes, in the nodes.
         split: which nodes are for training, validation and test.
         features: the columns to learn from; by default all others.
+        drop_unknown: whether edges to ids that no node has are dropped instead of refused.
+        encoding: of text files.
 
     Example:
         >>> TableColumns(id="person", label="team").source
@@ -40,6 +44,8 @@ class TableColumns:
     label: str | None = None
     split: str | None = None
     features: tuple[str, ...] | None = None
+    drop_unknown: bool = False
+    encoding: str = "utf-8"
 
 
 def find_column(names: Sequence[str], wanted: str, what: str) -> str:
@@ -59,7 +65,10 @@ def find_id(names: Sequence[str], wanted: str) -> tuple[str, list[str]]:
     """Return the column of node ids and notes; a usual name stands in for the default one."""
     found = _usual(names, wanted) or (names[0] if len(names) == 1 and wanted == "id" else None)
     if found is None:
-        found = find_column(names, wanted, "nodes")
+        try:
+            found = find_column(names, wanted, "nodes")
+        except DatasetError as error:
+            raise DatasetError(f"{error}; name the column of ids with --id") from None
     return found, _note("id", wanted, found)
 
 
@@ -77,14 +86,23 @@ def find_ends(names: Sequence[str], source: str, target: str) -> tuple[str, str,
     start, end = _usual(names, source), _usual(names, target)
     if start is None and end is None and (source, target) == ("source", "target"):
         start, end = usable[:2]
-    start = start or find_column(names, source, "edges")
-    end = end or find_column(names, target, "edges")
+    start = start or _find_end(names, source, "source")
+    end = end or _find_end(names, target, "target")
     if start == end:
         raise DatasetError(
             f"edges must start and end in different columns (got {start!r} for both); "
             "name them with source and target"
         )
     return start, end, [*_note("source", source, start), *_note("target", target, end)]
+
+
+def unused_weight(names: Sequence[str], taken: Sequence[str | None]) -> list[str]:
+    """Return a note if some column looks like the weights of the edges, but isn't taken."""
+    found = [name for name in names if _plain(name) in _WEIGHTS and name not in taken]
+    return [
+        f"column {name!r} of the edges isn't used; --weight {shlex.quote(name)} uses it"
+        for name in found[:1]
+    ]
 
 
 def find_features(
@@ -103,6 +121,13 @@ def find_features(
             f"features must not be the id, the label or the split (got {clash!r}); leave it out"
         )
     return found, []
+
+
+def _find_end(names: Sequence[str], wanted: str, role: str) -> str:
+    try:
+        return find_column(names, wanted, "edges")
+    except DatasetError as error:
+        raise DatasetError(f"{error}; name the column of ids with --{role}") from None
 
 
 def _usual(names: Sequence[str], wanted: str) -> str | None:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from herofilter.callbacks import Event
 from herofilter.data.tables.predictions import predictions_table, write_predictions
-from herofilter.errors import GraphError
+from herofilter.errors import ConfigError, GraphError
 from tests.events import steps
 
 PLAIN = pyarrow.csv.WriteOptions(quoting_style="none", quoting_header="none")
@@ -92,6 +92,17 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, name: str) -> None:
     )
     assert (tmp_path / name).read_text() == "old"
     assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("name", ["p.xlsx", "p.ODS"])
+def test_spreadsheets_are_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        write_predictions(tmp_path / name, texts(), ["a", "b", "c"], SHARES)
+    assert str(caught.value) == (
+        f"predictions must be written to a .csv or .parquet file (got {tmp_path / name}, a "
+        f"spreadsheet); give {tmp_path / 'p.csv'}, which spreadsheet programs open"
+    )
+    assert not list(tmp_path.iterdir())
 
 
 def test_no_nodes_give_a_head_without_rows(tmp_path: Path) -> None:
