@@ -92,7 +92,6 @@ def fit(
 
     from rich.console import Console
 
-    from herofilter.data.tables.predictions import write_predictions
     from herofilter.data.tables.read_graph import read_tables
     from herofilter.measures import data_card
     from herofilter.patchers import patcher_memory
@@ -104,7 +103,7 @@ def fit(
     graph = read_tables(edges, nodes, columns, directed=not undirected)
     console = Console(quiet=as_json)
     print_notes(graph.notes, as_json)
-    card = data_card(graph.data, nodes.stem, patcher_memory(graph.data))
+    card = data_card(graph.data, nodes.stem, patcher_memory(graph.data), graph.shown_classes)
     console.print(card_table(card))
     fixed = [*(settings or []), *["class_weights=true"] * class_weights]
     with FitBar(seconds) as callback:
@@ -113,9 +112,7 @@ def fit(
     saved.save(out)
     predicted = predict_tables(saved)
     with ProgressBar("predicting") as callback:
-        write_predictions(
-            out / "predictions.csv", graph.ids, saved.classes, predicted.chunks(), callback
-        )
+        predicted.write(out / "predictions.csv", callback)
     if as_json:
         print_json({**saved.metrics, "said": list(fitted.said), "notes": list(graph.notes)})
         return
@@ -154,7 +151,6 @@ def predict(
 
     from rich.console import Console
 
-    from herofilter.data.tables.predictions import write_predictions
     from herofilter.data.tables.table_columns import TableColumns
     from herofilter.predict.tables import predict_tables
     from herofilter.report.progress import ProgressBar
@@ -172,7 +168,7 @@ def predict(
     predicted = predict_tables(saved, edges, nodes, columns)
     print_notes(predicted.notes, as_json)
     with ProgressBar("predicting") as callback:
-        write_predictions(out, predicted.ids, saved.classes, predicted.chunks(), callback)
+        predicted.write(out, callback)
     result = {"out": str(out), "nodes": len(predicted.ids), "notes": list(predicted.notes)}
     if as_json:
         print_json(result)

@@ -13,7 +13,8 @@ from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback
 from herofilter.data.tables.extend_graph import read_extended
-from herofilter.data.tables.predictions import write_predictions
+from herofilter.data.tables.predictions import split_parts, write_predictions
+from herofilter.data.tables.read_graph import TableGraph
 from herofilter.data.tables.read_table import TableSource
 from herofilter.data.tables.table_columns import TableColumns
 from herofilter.errors import RunError
@@ -36,6 +37,7 @@ class Predicted:
         network: its network for the graph.
         prepared: the graph as the network reads it.
         nodes: ``[b]``, in the order of the ids.
+        graph: the graph with its labels and masks, as far as they are known.
     """
 
     ids: pa.Array
@@ -44,6 +46,7 @@ class Predicted:
     network: NodeClassifier
     prepared: Data
     nodes: Tensor
+    graph: TableGraph
 
     def chunks(self) -> Iterator[Tensor]:
         """Yield the probabilities in order, some nodes at a time: ``[·, C]`` each."""
@@ -56,6 +59,13 @@ class Predicted:
     def probabilities(self) -> Tensor:
         """All probabilities at once: ``[b, C]``."""
         return self.saved.probabilities(self.network, self.prepared, self.nodes)
+
+    def write(self, path: str | Path, callback: Callback | None = None) -> None:
+        """Write the predictions beside what is known of the nodes, some nodes at a time."""
+        data, classes = self.graph.data, self.graph.shown_classes
+        labels = None if data.y is None else data.y[self.nodes]
+        parts = split_parts(data)[self.nodes]
+        write_predictions(path, self.ids, classes, self.chunks(), callback, labels, parts)
 
 
 def predict_tables(
@@ -89,6 +99,7 @@ def predict_tables(
         saved.network(graph.data, rows),
         saved.prepare(graph.data),
         rows,
+        graph,
     )
 
 
@@ -123,4 +134,5 @@ def write_node_predictions(
     ids = pa.array(np.arange(int(data.num_nodes or 0)))
     names = range(num_classes(data)) if classes is None else classes
     parts = (torch.softmax(part.double(), dim=1) for part in stream_logits(model, data))
-    write_predictions(path, ids, list(names), parts, callback)
+    labels = data.y if data.y is not None and data.y.dim() == 1 else None
+    write_predictions(path, ids, list(names), parts, callback, labels, split_parts(data))

@@ -40,8 +40,9 @@ def explain_saved(
     found = explain_node(
         saved.network(graph.data), graph.data, graph.position(node), saved.temperature
     )
-    tokens = [_token(token, graph, saved.classes) for token in found.tokens]
-    name = saved.classes[found.predicted]
+    classes = graph.shown_classes
+    tokens = [_token(token, graph, classes) for token in found.tokens]
+    name = classes[found.predicted]
     return {
         "node": graph.ids[found.node].as_py(),
         "prediction": name,

@@ -1,5 +1,6 @@
 """Graphs from NetworkX, SciPy, pandas and plain Python, and back to tables."""
 
+import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -268,4 +269,4 @@ def _chosen(values: pa.Array, indices: Tensor) -> pa.Array:
 
 
 def _with_notes(graph: TableGraph, notes: Iterable[str]) -> TableGraph:
-    return TableGraph(graph.data, graph.ids, graph.classes, graph.encoder, (*notes, *graph.notes))
+    return dataclasses.replace(graph, notes=(*notes, *graph.notes))

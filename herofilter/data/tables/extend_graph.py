@@ -67,6 +67,7 @@ def read_extended(
         weights = None if weights is None else weights[kept]
     if edges is not None and nodes is not None and _all_known(ends, new_ids):
         alone = read_tables(edges, nodes, columns, encoder=graph.encoder, classes=graph.classes)
+        alone = dataclasses.replace(alone, class_names=graph.class_names)
         return alone, torch.arange(len(alone.ids))
     added = new_ids.filter(pc.invert(pc.is_in(new_ids, value_set=known)))
     everyone = pa.concat_arrays([known, added])
@@ -85,7 +86,7 @@ def read_extended(
         *edge_notes,
     ]
     ids = _as_before(graph.ids, added)
-    extended = TableGraph(data, ids, graph.classes, graph.encoder, tuple(notes))
+    extended = dataclasses.replace(graph, data=data, ids=ids, notes=tuple(notes))
     return extended, rows if nodes is not None else torch.arange(len(ids))
 
 

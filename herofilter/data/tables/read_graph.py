@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from herofilter.data.structure import symmetrise
 from herofilter.data.tables.edge_list import merged_edges, read_weights
 from herofilter.data.tables.encoder import FeatureEncoder
-from herofilter.data.tables.label_columns import Class, read_labels, read_split
+from herofilter.data.tables.label_columns import Class, class_names, read_labels, read_split
 from herofilter.data.tables.node_ids import match_ids, nearest_id
 from herofilter.data.tables.node_table import NodeTable
 from herofilter.data.tables.read_table import TableSource, open_table
@@ -37,6 +37,7 @@ class TableGraph:
         classes: what class 0, 1, … is called.
         encoder: how columns became features, to be used again on later tables.
         notes: what was left out, merged or assumed, one sentence each.
+        class_names: the classes as a text file spells them, where that differs; else empty.
     """
 
     data: Data
@@ -44,6 +45,12 @@ class TableGraph:
     classes: tuple[Class, ...]
     encoder: FeatureEncoder
     notes: tuple[str, ...] = ()
+    class_names: tuple[Class, ...] = ()
+
+    @property
+    def shown_classes(self) -> tuple[Class, ...]:
+        """What class 0, 1, … is called where people read it."""
+        return self.class_names or self.classes
 
     def position(self, node_id: str | int) -> int:
         """Return the row of the node called ``node_id``; "42" finds 42 and the other way round."""
@@ -166,15 +173,17 @@ def read_tables(
         encoder = FeatureEncoder.fit(table, found.features, data.edge_index, found.spelt)
         notes += encoder.notes
     data.x = encoder.transform(table, data.edge_index)
-    called = () if classes is None else tuple(classes)
+    called = names = () if classes is None else tuple(classes)
     if found.label is not None:
         data.y, called, label_notes = read_labels(
             table[found.label], found.label, classes, text=found.text
         )
         notes += label_notes
+        names = class_names(table[found.label], data.y, called)
     if found.split is not None:
         notes += _set_masks(data, read_split(table[found.split], found.split))
-    return TableGraph(data, matched.ids, called, encoder, tuple(notes))
+    spelt = () if names == called else names
+    return TableGraph(data, matched.ids, called, encoder, tuple(notes), spelt)
 
 
 def _graph(

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from herofilter.data import FeatureEncoder, TableGraph, check_graph, read_graph
+from herofilter.data.tables.extend_graph import read_extended
 from herofilter.errors import ConfigError, DatasetError, GraphError, HeroFilterError
 
 EDGES = pa.table({"source": ["a", "b", "c"], "target": ["b", "c", "a"]})
@@ -398,6 +399,27 @@ def test_labels_of_text_files(tmp_path: Path, values: list[str], classes: tuple[
     graph = csv(tmp_path, "source,target\na,b\n", f"id,label\n{rows}", label="label")
     assert graph.classes == classes
     assert [type(name) for name in graph.classes] == [type(name) for name in classes]
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        (["10", "9", "NA"], ()),
+        (["true", "false", ""], ()),
+        (["no", "yes", ""], ()),
+        (["1.0", "0.0", ""], ("0.0", "1.0")),
+        (["True", "FALSE", "true", "True"], ("FALSE", "True")),
+    ],
+)
+def test_classes_as_the_table_spells_them(
+    tmp_path: Path, values: list[str], names: tuple[str, ...]
+) -> None:
+    rows = "".join(f"{name},{value}\n" for name, value in zip("abcd", values, strict=False))
+    graph = csv(tmp_path, "source,target\na,b\n", f"id,label\n{rows}", label="label")
+    assert graph.class_names == names
+    assert graph.shown_classes == (names or graph.classes)
+    extended, _ = read_extended(graph, nodes=pa.table({"id": ["z"]}))
+    assert extended.class_names == names
 
 
 @pytest.mark.parametrize(
