@@ -65,10 +65,7 @@ def find_id(names: Sequence[str], wanted: str) -> tuple[str, list[str]]:
     """Return the column of node ids and notes; a usual name stands in for the default one."""
     found = _usual(names, wanted) or (names[0] if len(names) == 1 and wanted == "id" else None)
     if found is None:
-        try:
-            found = find_column(names, wanted, "nodes")
-        except DatasetError as error:
-            raise DatasetError(f"{error}; name the column of ids with --id") from None
+        found = _find_named(names, wanted, "nodes", "id")
     return found, _note("id", wanted, found)
 
 
@@ -86,8 +83,8 @@ def find_ends(names: Sequence[str], source: str, target: str) -> tuple[str, str,
     start, end = _usual(names, source), _usual(names, target)
     if start is None and end is None and (source, target) == ("source", "target"):
         start, end = usable[:2]
-    start = start or _find_end(names, source, "source")
-    end = end or _find_end(names, target, "target")
+    start = start or _find_named(names, source, "edges", "source")
+    end = end or _find_named(names, target, "edges", "target")
     if start == end:
         raise DatasetError(
             f"edges must start and end in different columns (got {start!r} for both); "
@@ -123,11 +120,14 @@ def find_features(
     return found, []
 
 
-def _find_end(names: Sequence[str], wanted: str, role: str) -> str:
+def _find_named(names: Sequence[str], wanted: str, what: str, role: str) -> str:
+    """Return the column called ``wanted``; an error says which option names another."""
     try:
-        return find_column(names, wanted, "edges")
+        return find_column(names, wanted, what)
     except DatasetError as error:
-        raise DatasetError(f"{error}; name the column of ids with --{role}") from None
+        # nobody mistyped a default: a name that looks like it is there by chance
+        said = str(error).split(" (did you mean")[0] if wanted == role else str(error)
+        raise DatasetError(f"{said}; name the column of ids with --{role}") from None
 
 
 def _usual(names: Sequence[str], wanted: str) -> str | None:

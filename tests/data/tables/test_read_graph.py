@@ -332,6 +332,14 @@ def test_columns_that_arent_there() -> None:
     assert refusal(DatasetError, EDGES, NODES.drop_columns("id")) == (
         "the nodes must have a column 'id' (got 'age', 'team'); name the column of ids with --id"
     )
+    assert refusal(DatasetError, EDGES, NODES.rename_columns(["person", "joined", "team"])) == (
+        "the nodes must have a column 'id' (got 'person', 'joined', 'team'); "
+        "name the column of ids with --id"
+    )
+    assert refusal(DatasetError, EDGES, NODES, id_column="tem") == (
+        "the nodes must have a column 'tem' (got 'id', 'age', 'team') (did you mean 'team'?); "
+        "name the column of ids with --id"
+    )
     assert "got 'source' for both" in refusal(DatasetError, EDGES, target="source")
 
 
