@@ -9,7 +9,6 @@ import tempfile
 from pathlib import Path
 
 from herofilter import read_graph
-from herofilter.data.tables.predictions import write_predictions
 from herofilter.predict.tables import predict_tables
 from herofilter.report.explanation import explain_saved
 from herofilter.training.artifacts.model_folder import SavedModel
@@ -47,7 +46,7 @@ def main(seconds: float = 30.0) -> None:
 
         saved = SavedModel.load(folder / "model")
         predicted = predict_tables(saved)
-        write_predictions(folder / "all.csv", predicted.ids, saved.classes, predicted.probabilities)
+        predicted.write(folder / "all.csv")
         print(*(folder / "all.csv").read_text().splitlines()[:3], sep="\n")
         if saved.model == "herofilter":
             print(*explain_saved(saved, "user:7")["said"], sep="\n")

@@ -56,8 +56,8 @@ EXAMPLES = {
         [
             "kept ",
             "the edges ",
-            "id,prediction,cooking,sailing",
-            rf"user:0,(cooking|sailing),{NUMBER},{NUMBER}",
+            "id,label,part,prediction,confidence,cooking,sailing",
+            rf"user:0,\w*,\w+,(cooking|sailing),{NUMBER},{NUMBER},{NUMBER}",
         ],
     ),
     "numpy_graph.py": (

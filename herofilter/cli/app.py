@@ -19,9 +19,8 @@ app = typer.Typer(
 bench = typer.Typer(help="Benchmarks: compare models on many graphs.", no_args_is_help=True)
 app.add_typer(bench, name="bench")
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Graph = Annotated[
-    str, typer.Argument(help="A dataset's name, or the path of an .npz graph or a graph folder.")
-]
+GRAPH = typer.Argument(help="A dataset's name, or the path of an .npz graph or a graph folder.")
+Graph = Annotated[str, GRAPH]
 
 
 def _print_version(asked: bool) -> None:

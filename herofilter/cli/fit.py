@@ -6,11 +6,25 @@ from typing import Annotated
 import typer
 
 from herofilter.cli.app import Json, app, print_json
+from herofilter.cli.table_options import (
+    DropUnknown,
+    Edges,
+    Encoding,
+    Features,
+    Id,
+    Label,
+    NewEdges,
+    NewNodes,
+    Nodes,
+    Source,
+    Split,
+    Target,
+    Undirected,
+    Weight,
+    print_notes,
+    split_names,
+)
 
-Edges = Annotated[
-    Path | None, typer.Option(help="Table of edges: CSV, TSV or Parquet, also .gz and .zst.")
-]
-Nodes = Annotated[Path | None, typer.Option(help="Table of nodes, one row each.")]
 ModelFolder = Annotated[Path, typer.Argument(help="A folder that fit has written.")]
 
 
@@ -18,11 +32,9 @@ ModelFolder = Annotated[Path, typer.Argument(help="A folder that fit has written
     epilog="Example: herofilter fit --edges edges.csv --nodes nodes.csv --label topic --out model"
 )
 def fit(
-    edges: Annotated[
-        Path, typer.Option(help="Table of edges: CSV, TSV or Parquet, also .gz and .zst.")
-    ],
-    label: Annotated[str, typer.Option(help="Column of the nodes that is to be predicted.")],
-    nodes: Annotated[Path, typer.Option(help="Table of nodes, one row each.")],
+    edges: Edges,
+    label: Label,
+    nodes: Nodes,
     out: Annotated[Path, typer.Option(help="Folder to write the model into.")] = Path("model"),
     budget: Annotated[str, typer.Option(help="Time to search and train: 90s, 5m, 1h.")] = "5m",
     model: Annotated[
@@ -32,19 +44,15 @@ def fit(
         int | None,
         typer.Option(help="Trials per model at most; 1 trains the recommended settings."),
     ] = None,
-    id_column: Annotated[str, typer.Option("--id", help="Column of the nodes' ids.")] = "id",
-    source: Annotated[str, typer.Option(help="Column where an edge starts.")] = "source",
-    target: Annotated[str, typer.Option(help="Column where an edge ends.")] = "target",
-    weight: Annotated[str | None, typer.Option(help="Column of the edges' weights.")] = None,
-    split: Annotated[
-        str | None, typer.Option(help="Column that says train, val or test of each node.")
-    ] = None,
-    features: Annotated[
-        str | None, typer.Option(help="Columns to learn from, such as age,country; all by default.")
-    ] = None,
-    undirected: Annotated[
-        bool, typer.Option("--undirected", help="Ignore the direction of edges.")
-    ] = False,
+    id_column: Id = "id",
+    source: Source = "source",
+    target: Target = "target",
+    weight: Weight = None,
+    split: Split = None,
+    features: Features = None,
+    undirected: Undirected = False,
+    drop_unknown: DropUnknown = False,
+    encoding: Encoding = "utf-8",
     class_weights: Annotated[
         bool, typer.Option("--class-weights", help="Weigh classes inversely to their frequency.")
     ] = False,
@@ -57,7 +65,8 @@ def fit(
 ) -> None:
     """Learn from a table of edges and a table of nodes; write a model and predictions."""
     from herofilter.config import Config
-    from herofilter.data.tables.table_path import table_ending
+    from herofilter.data.tables.table_columns import TableColumns
+    from herofilter.data.tables.table_path import check_encoding, table_ending
     from herofilter.files import check_folder_target
     from herofilter.training.artifacts.sealed_folder import check_target
     from herofilter.training.search.budget import parse_budget
@@ -67,12 +76,23 @@ def fit(
     check_target(out)
     table_ending(edges, "edges")
     table_ending(nodes, "nodes")
+    check_encoding(encoding)
     Config().with_settings(settings or [])
+    columns = TableColumns(
+        id=id_column,
+        source=source,
+        target=target,
+        weight=weight,
+        label=label,
+        split=split,
+        features=split_names(features),
+        drop_unknown=drop_unknown,
+        encoding=encoding,
+    )
 
     from rich.console import Console
 
-    from herofilter.data import read_graph
-    from herofilter.data.tables.predictions import write_predictions
+    from herofilter.data.tables.read_graph import read_tables
     from herofilter.measures import data_card
     from herofilter.patchers import patcher_memory
     from herofilter.predict.tables import predict_tables
@@ -80,22 +100,10 @@ def fit(
     from herofilter.report.progress import FitBar, ProgressBar
     from herofilter.training.search.fitting import fit_graph
 
-    graph = read_graph(
-        edges,
-        nodes,
-        label,
-        id_column=id_column,
-        source=source,
-        target=target,
-        weight=weight,
-        split=split,
-        features=None if features is None else [name.strip() for name in features.split(",")],
-        directed=not undirected,
-    )
+    graph = read_tables(edges, nodes, columns, directed=not undirected)
     console = Console(quiet=as_json)
-    for note in graph.notes:
-        console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
-    card = data_card(graph.data, nodes.stem, patcher_memory(graph.data))
+    print_notes(graph.notes, as_json)
+    card = data_card(graph.data, nodes.stem, patcher_memory(graph.data), graph.shown_classes)
     console.print(card_table(card))
     fixed = [*(settings or []), *["class_weights=true"] * class_weights]
     with FitBar(seconds) as callback:
@@ -104,9 +112,7 @@ def fit(
     saved.save(out)
     predicted = predict_tables(saved)
     with ProgressBar("predicting") as callback:
-        write_predictions(
-            out / "predictions.csv", graph.ids, saved.classes, predicted.chunks(), callback
-        )
+        predicted.write(out / "predictions.csv", callback)
     if as_json:
         print_json({**saved.metrics, "said": list(fitted.said), "notes": list(graph.notes)})
         return
@@ -121,64 +127,92 @@ def fit(
 )
 def predict(
     model: ModelFolder,
-    edges: Edges = None,
-    nodes: Nodes = None,
+    edges: NewEdges = None,
+    nodes: NewNodes = None,
     out: Annotated[Path, typer.Option(help="Table to write: .csv or .parquet.")] = Path(
         "predictions.csv"
     ),
-    id_column: Annotated[str, typer.Option("--id", help="Column of the nodes' ids.")] = "id",
-    source: Annotated[str, typer.Option(help="Column where an edge starts.")] = "source",
-    target: Annotated[str, typer.Option(help="Column where an edge ends.")] = "target",
-    weight: Annotated[str | None, typer.Option(help="Column of the edges' weights.")] = None,
+    id_column: Id = "id",
+    source: Source = "source",
+    target: Target = "target",
+    weight: Weight = None,
+    drop_unknown: DropUnknown = False,
+    encoding: Encoding = "utf-8",
     as_json: Json = False,
 ) -> None:
     """Predict the nodes of the training graph, of that graph extended, or of a new one."""
+    from herofilter.data.tables.table_path import check_encoding, check_table_target
     from herofilter.files import check_file_target
 
     _check_inputs(model, edges, nodes)
+    check_encoding(encoding)
+    check_table_target(out)
     check_file_target(out)
 
     from rich.console import Console
 
-    from herofilter.data.tables.predictions import write_predictions
+    from herofilter.data.tables.table_columns import TableColumns
     from herofilter.predict.tables import predict_tables
     from herofilter.report.progress import ProgressBar
     from herofilter.training.artifacts.model_folder import SavedModel
 
     saved = SavedModel.load(model)
-    predicted = predict_tables(
-        saved, edges, nodes, id_column=id_column, source=source, target=target, weight=weight
+    columns = TableColumns(
+        id=id_column,
+        source=source,
+        target=target,
+        weight=weight,
+        drop_unknown=drop_unknown,
+        encoding=encoding,
     )
+    predicted = predict_tables(saved, edges, nodes, columns)
+    print_notes(predicted.notes, as_json)
     with ProgressBar("predicting") as callback:
-        write_predictions(out, predicted.ids, saved.classes, predicted.chunks(), callback)
+        predicted.write(out, callback)
     result = {"out": str(out), "nodes": len(predicted.ids), "notes": list(predicted.notes)}
     if as_json:
         print_json(result)
         return
-    console = Console()
-    lines = [*(f"note: {note}" for note in predicted.notes), f"{len(predicted.ids)} nodes: {out}"]
-    for line in lines:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    line = f"{len(predicted.ids)} nodes: {out}"
+    Console().print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command(epilog='Example: herofilter explain model --node "user:42"')
 def explain(
     model: ModelFolder,
     node: Annotated[str, typer.Option(help="The id of a node.")],
-    edges: Edges = None,
-    nodes: Nodes = None,
+    edges: NewEdges = None,
+    nodes: NewNodes = None,
+    id_column: Id = "id",
+    source: Source = "source",
+    target: Target = "target",
+    weight: Weight = None,
+    drop_unknown: DropUnknown = False,
+    encoding: Encoding = "utf-8",
     top: Annotated[int, typer.Option(help="How many tokens to show.")] = 10,
     as_json: Json = False,
 ) -> None:
     """Explain a prediction: the nodes in the patch, and how much each adds to the class."""
+    from herofilter.data.tables.table_path import check_encoding
+
     _check_inputs(model, edges, nodes)
+    check_encoding(encoding)
 
     from rich.console import Console
 
+    from herofilter.data.tables.table_columns import TableColumns
     from herofilter.report.explanation import explain_saved, explanation_table
     from herofilter.training.artifacts.model_folder import SavedModel
 
-    found = explain_saved(SavedModel.load(model), node, edges, nodes)
+    columns = TableColumns(
+        id=id_column,
+        source=source,
+        target=target,
+        weight=weight,
+        drop_unknown=drop_unknown,
+        encoding=encoding,
+    )
+    found = explain_saved(SavedModel.load(model), node, edges, nodes, columns)
     if as_json:
         print_json(found)
         return

@@ -6,7 +6,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import herofilter
-from herofilter.cli.app import Graph, Json, app, print_json
+from herofilter.cli.app import GRAPH, Graph, Json, app, print_json
+from herofilter.cli.table_options import (
+    DropUnknown,
+    Encoding,
+    Features,
+    Id,
+    KnownLabel,
+    NewEdges,
+    NewNodes,
+    Source,
+    Split,
+    Target,
+    Undirected,
+    Weight,
+    print_notes,
+    split_names,
+)
 
 if TYPE_CHECKING:
     from herofilter.nn.registry import ModelEntry
@@ -56,23 +72,78 @@ def _fields(entry: "ModelEntry") -> dict[str, object]:
     }
 
 
-@app.command(epilog="Example: herofilter info karate")
-def info(graph: Graph, as_json: Json = False) -> None:
+@app.command(
+    epilog="Example: herofilter info karate, or herofilter info --edges edges.csv "
+    "--nodes nodes.csv --label topic"
+)
+def info(
+    graph: Annotated[str | None, GRAPH] = None,
+    edges: NewEdges = None,
+    nodes: NewNodes = None,
+    label: KnownLabel = None,
+    id_column: Id = "id",
+    source: Source = "source",
+    target: Target = "target",
+    weight: Weight = None,
+    split: Split = None,
+    features: Features = None,
+    undirected: Undirected = False,
+    drop_unknown: DropUnknown = False,
+    encoding: Encoding = "utf-8",
+    as_json: Json = False,
+) -> None:
     """Print a graph's data card: size, irregularities, heterophily, memory that patches need."""
     from herofilter.data.graph_path import check_graph_name
+    from herofilter.data.tables.table_columns import TableColumns
+    from herofilter.data.tables.table_path import check_encoding, table_ending
+    from herofilter.errors import ConfigError
 
-    check_graph_name(graph)
+    if (graph is None) == (edges is None):
+        raise ConfigError(
+            "info must have a graph or a table of edges "
+            f"(got {'neither' if graph is None else 'both'}); give GRAPH, or --edges, --nodes and "
+            "--label"
+        )
+    check_encoding(encoding)
+    if graph is not None:
+        check_graph_name(graph)
+    elif nodes is None or label is None:
+        raise ConfigError(
+            "the card of tables needs the classes of the nodes (got none); give --nodes and --label"
+        )
+    for table, what in ((edges, "edges"), (nodes, "nodes")):
+        if table is not None:
+            table_ending(table, what)
 
     from rich.console import Console
 
     from herofilter.data import check_graph
+    from herofilter.data.tables.read_graph import read_tables
     from herofilter.measures import data_card
     from herofilter.patchers import patcher_memory
     from herofilter.report.console import card_table
 
-    data = herofilter.load_dataset(graph, split=None)
+    classes: tuple[str | int | bool, ...] = ()
+    if edges is None:
+        name = str(graph)
+        data = herofilter.load_dataset(name, split=None)
+    else:
+        columns = TableColumns(
+            id=id_column,
+            source=source,
+            target=target,
+            weight=weight,
+            label=label,
+            split=split,
+            features=split_names(features),
+            drop_unknown=drop_unknown,
+            encoding=encoding,
+        )
+        found = read_tables(edges, nodes, columns, directed=not undirected)
+        print_notes(found.notes, as_json)
+        name, classes, data = Path(str(nodes)).stem, found.shown_classes, found.data
     check_graph(data, split_required=False)
-    card = data_card(data, graph, patcher_memory(data))
+    card = data_card(data, name, patcher_memory(data), classes)
     if as_json:
         print_json(card.to_dict())
     else:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from herofilter.data import (
     symmetrise,
 )
 from herofilter.data.checks import MASKS
+from herofilter.data.tables.label_columns import class_text
 from herofilter.measures.heterophily import (
     adjusted_homophily,
     class_adjusted_heterophily,
@@ -64,6 +65,7 @@ class DataCard:
         variant: which of several versions or splits this is; may be empty.
         num_edges: as listed, in each direction.
         num_undirected_edges: pairs of neighbours.
+        classes: what the classes are called; empty if they have no names.
         class_counts: labelled nodes per class.
         num_features: None without features.
         feature_density: share of features that aren't zero; None without features.
@@ -80,6 +82,7 @@ class DataCard:
     num_nodes: int
     num_edges: int
     num_undirected_edges: int
+    classes: tuple[str, ...]
     class_counts: tuple[int, ...]
     num_unlabelled: int
     num_features: int | None
@@ -114,7 +117,12 @@ class DataCard:
         return values
 
 
-def data_card(data: Data, name: str = "", memory: Mapping[str, int] | None = None) -> DataCard:
+def data_card(
+    data: Data,
+    name: str = "",
+    memory: Mapping[str, int] | None = None,
+    classes: Sequence[str | int | bool] = (),
+) -> DataCard:
     """Return the card of ``data``; see :class:`DataCard` for what is on it.
 
     Args:
@@ -122,6 +130,7 @@ def data_card(data: Data, name: str = "", memory: Mapping[str, int] | None = Non
         name: of the dataset; ``data.name`` by default.
         memory: bytes that each patcher takes on this graph, as
             :func:`~herofilter.patchers.patcher_memory` tells; left out of the card by default.
+        classes: what class 0, 1, … is called.
 
     Example:
         >>> ring = torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]])
@@ -140,7 +149,8 @@ def data_card(data: Data, name: str = "", memory: Mapping[str, int] | None = Non
         num_nodes=shape.num_nodes,
         num_edges=shape.num_edges,
         num_undirected_edges=int((pairs[0] < pairs[1]).sum()),
-        class_counts=tuple(torch.bincount(data.y[data.y >= 0]).tolist()),
+        classes=tuple(class_text(each) for each in classes),
+        class_counts=tuple(torch.bincount(data.y[data.y >= 0], minlength=len(classes)).tolist()),
         num_unlabelled=int((data.y < 0).sum()),
         num_features=None if x is None else int(x.size(1)),
         feature_density=None if x is None else density(x),

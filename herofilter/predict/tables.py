@@ -13,13 +13,17 @@ from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback
 from herofilter.data.tables.extend_graph import read_extended
-from herofilter.data.tables.predictions import write_predictions
+from herofilter.data.tables.predictions import split_parts, write_predictions
+from herofilter.data.tables.read_graph import TableGraph
 from herofilter.data.tables.read_table import TableSource
+from herofilter.data.tables.table_columns import TableColumns
 from herofilter.errors import RunError
 from herofilter.nn import NodeClassifier
 from herofilter.nn.registry import num_classes
 from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.loop import stream_logits
+
+_USUAL = TableColumns()
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +37,7 @@ class Predicted:
         network: its network for the graph.
         prepared: the graph as the network reads it.
         nodes: ``[b]``, in the order of the ids.
+        graph: the graph with its labels and masks, as far as they are known.
     """
 
     ids: pa.Array
@@ -41,6 +46,7 @@ class Predicted:
     network: NodeClassifier
     prepared: Data
     nodes: Tensor
+    graph: TableGraph
 
     def chunks(self) -> Iterator[Tensor]:
         """Yield the probabilities in order, some nodes at a time: ``[·, C]`` each."""
@@ -54,16 +60,19 @@ class Predicted:
         """All probabilities at once: ``[b, C]``."""
         return self.saved.probabilities(self.network, self.prepared, self.nodes)
 
+    def write(self, path: str | Path, callback: Callback | None = None) -> None:
+        """Write the predictions beside what is known of the nodes, some nodes at a time."""
+        data, classes = self.graph.data, self.graph.shown_classes
+        labels = None if data.y is None else data.y[self.nodes]
+        parts = split_parts(data)[self.nodes]
+        write_predictions(path, self.ids, classes, self.chunks(), callback, labels, parts)
+
 
 def predict_tables(
     saved: SavedModel,
     edges: TableSource | None = None,
     nodes: TableSource | None = None,
-    *,
-    id_column: str = "id",
-    source: str = "source",
-    target: str = "target",
-    weight: str | None = None,
+    columns: TableColumns = _USUAL,
 ) -> Predicted:
     """Predict the nodes of a table with a saved model.
 
@@ -74,22 +83,14 @@ def predict_tables(
         saved: a model that keeps its graph and its encoder.
         edges: new edges, if any.
         nodes: new nodes, if any.
-        id_column, source, target, weight: columns of the tables.
+        columns: what the columns of ids, of edges and of weights are called.
     """
     if saved.encoder is None:
         raise RunError(
             "the model must have been fitted on tables to predict tables (got one without an "
             "encoder); use HeroFilterClassifier.load and its predict instead"
         )
-    graph, rows = read_extended(
-        saved.training_graph(),
-        edges,
-        nodes,
-        id_column=id_column,
-        source=source,
-        target=target,
-        weight=weight,
-    )
+    graph, rows = read_extended(saved.training_graph(), edges, nodes, columns)
     notes = () if graph is saved.graph else graph.notes
     return Predicted(
         graph.ids.take(pa.array(rows.numpy())),
@@ -98,6 +99,7 @@ def predict_tables(
         saved.network(graph.data, rows),
         saved.prepare(graph.data),
         rows,
+        graph,
     )
 
 
@@ -132,4 +134,5 @@ def write_node_predictions(
     ids = pa.array(np.arange(int(data.num_nodes or 0)))
     names = range(num_classes(data)) if classes is None else classes
     parts = (torch.softmax(part.double(), dim=1) for part in stream_logits(model, data))
-    write_predictions(path, ids, list(names), parts, callback)
+    labels = data.y if data.y is not None and data.y.dim() == 1 else None
+    write_predictions(path, ids, list(names), parts, callback, labels, split_parts(data))

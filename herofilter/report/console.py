@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
+from rich.text import Text
 
 from herofilter.memory import format_bytes
 
@@ -134,9 +135,13 @@ def card_table(card: DataCard) -> Table:
     table = Table(title=f"Data card: {card.name}", show_header=False)
     table.add_column(style="bold")
     table.add_column()
-    for key, value in card.to_dict().items():
+    values = card.to_dict()
+    names = values.pop("classes")
+    for key, value in values.items():
+        if key == "class_counts" and names:
+            value = [f"{name}: {count}" for name, count in zip(names, value, strict=True)]
         if key != "name":
-            table.add_row(key.replace("_", " "), _text(key, value))
+            table.add_row(key.replace("_", " "), Text(_text(key, value)))
     return table
 
 

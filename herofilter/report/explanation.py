@@ -7,9 +7,12 @@ from rich.table import Table
 from herofilter.data import TableGraph
 from herofilter.data.tables.extend_graph import read_extended
 from herofilter.data.tables.read_table import TableSource
+from herofilter.data.tables.table_columns import TableColumns
 from herofilter.predict import explain_node
 from herofilter.predict.explain import Explanation, TokenShare
 from herofilter.training.artifacts.model_folder import SavedModel
+
+_USUAL = TableColumns()
 
 
 def explain_saved(
@@ -17,6 +20,7 @@ def explain_saved(
     node: str | int,
     edges: TableSource | None = None,
     nodes: TableSource | None = None,
+    columns: TableColumns = _USUAL,
 ) -> dict[str, Any]:
     """Explain a node of the graph of training, or of tables, ready for JSON.
 
@@ -25,18 +29,20 @@ def explain_saved(
         node: the id of the node.
         edges: new edges, if any, as for prediction.
         nodes: new nodes, if any.
+        columns: what the columns of ids, of edges and of weights are called.
 
     Returns:
         ``node``, ``prediction``, ``probability``, ``tokens`` (with ``slot``, ``id``, ``score``,
         ``label``, ``change`` and ``share``), ``response`` of the learned filters or None, and
         ``said``, the summary as sentences.
     """
-    graph, _ = read_extended(saved.training_graph(), edges, nodes)
+    graph, _ = read_extended(saved.training_graph(), edges, nodes, columns)
     found = explain_node(
         saved.network(graph.data), graph.data, graph.position(node), saved.temperature
     )
-    tokens = [_token(token, graph, saved.classes) for token in found.tokens]
-    name = saved.classes[found.predicted]
+    classes = graph.shown_classes
+    tokens = [_token(token, graph, classes) for token in found.tokens]
+    name = classes[found.predicted]
     return {
         "node": graph.ids[found.node].as_py(),
         "prediction": name,

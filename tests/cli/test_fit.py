@@ -5,8 +5,10 @@ import json
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 
 from herofilter import HeroFilterClassifier
@@ -44,23 +46,28 @@ def fitted(cli: Cli, tmp_path: Path, first_fit: tuple[Path, list[Outcome]]) -> O
 
 def test_three_commands_from_tables_to_reasons(cli: Cli, fitted: Outcome) -> None:
     assert fitted.code == 0, fitted.err
-    assert "note: repeated edges were merged: 3 rows of" in fitted.out
+    assert "note: repeated edges were merged: 3 rows of" in fitted.err
     assert "Data card: nodes" in fitted.out
     assert "\nkept " in fitted.out
     assert "written: model and model/predictions.csv" in fitted.out
     known = rows("model/predictions.csv")
-    assert list(known[0]) == ["id", "prediction", *NAMES]
+    assert list(known[0]) == ["id", "label", "part", "prediction", "confidence", *NAMES]
     assert [row["id"] for row in known] == [f"user:{i}" for i in range(110)]
     for row in known:
         shares = {name: float(row[name]) for name in NAMES}
         assert sum(shares.values()) == pytest.approx(1, abs=1e-5)
-        assert shares[row["prediction"]] == max(shares.values())
+        assert shares[row["prediction"]] == max(shares.values()) == float(row["confidence"])
+    given = [row["topic"] for row in rows("nodes.csv")]
+    assert [row["label"] for row in known] == given
+    sizes = json.loads(Path("model/metrics.json").read_text())["nodes"]
+    assert Counter(row["part"] for row in known) == {**sizes, "none": given.count("")}
 
     tables = ("--edges", "new_edges.csv", "--nodes", "new_nodes.csv")
     found = cli("predict", "model", *tables, "--out", "new.csv")
     assert found.code == 0, found.err
-    assert "note: the tables add 10 nodes" in found.out
+    assert "note: the tables add 10 nodes" in found.err
     assert [row["id"] for row in rows("new.csv")] == [f"user:{i}" for i in range(110, 120)]
+    assert {(row["label"], row["part"]) for row in rows("new.csv")} == {("", "none")}
 
     again = cli("predict", "model", "--out", "same.csv", "--json").json()
     assert again == {"out": "same.csv", "nodes": 110, "notes": []}
@@ -131,6 +138,77 @@ def test_the_same_seed_gives_the_same_predictions(cli: Cli, tmp_path: Path) -> N
         assert cli(*FIT, "--out", out, *QUICK).code == 0
     first, second = (Path(out, "predictions.csv").read_bytes() for out in ("one", "two"))
     assert first == second
+
+
+def test_classes_are_spelt_as_in_the_table(cli: Cli, tmp_path: Path) -> None:
+    write_tables(tmp_path, num_nodes=60)
+    text = Path("nodes.csv").read_text().replace(",chem\n", ",\n")
+    Path("nodes.csv").write_text(text.replace(",ai\n", ",True\n").replace(",bio\n", ",FALSE\n"))
+    fitted = cli(*FIT, "--out", "model", *QUICK, "--model", "mlp")
+    given = Counter(row["topic"] for row in rows("nodes.csv"))
+    assert f"FALSE: {given['FALSE']}, True: {given['True']}" in fitted.out
+    for made in (Path("model/predictions.csv"), Path("again.csv")):
+        if not made.exists():
+            assert cli("predict", "model", "--out", str(made)).code == 0
+        known = rows(str(made))
+        assert list(known[0])[-2:] == ["FALSE", "True"]
+        assert {row["prediction"] for row in known} <= {"FALSE", "True"}
+        assert Counter(row["label"] for row in known) == given
+    assert SavedModel.load("model").classes == (False, True)
+    assert cli("predict", "model", "--out", "p.parquet").code == 0
+    table = pyarrow.parquet.read_table("p.parquet")
+    assert table.column_names == list(known[0])
+    assert table["prediction"].to_pylist() == [row["prediction"] for row in known]
+    assert table["label"].to_pylist() == [row["label"] or None for row in known]
+
+
+def test_the_card_of_tables(cli: Cli, tmp_path: Path) -> None:
+    write_tables(tmp_path)
+    tables = ("info", *FIT[1:])
+    given = Counter(row["topic"] for row in rows("nodes.csv"))
+    shown = cli(*tables)
+    assert "note: repeated edges were merged: 3 rows of" in shown.err
+    assert ", ".join(f"{name}: {given[name]}" for name in NAMES) in shown.out
+    card = cli(*tables, "--json").json()
+    assert card["classes"] == list(NAMES)
+    assert card["class_counts"] == [given[name] for name in NAMES]
+    assert cli("info").error() == (
+        "info must have a graph or a table of edges (got neither); "
+        "give GRAPH, or --edges, --nodes and --label"
+    )
+    assert "(got both)" in cli("info", "karate", *FIT[1:]).error()
+    assert cli("info", "--edges", "edges.csv").error() == (
+        "the card of tables needs the classes of the nodes (got none); give --nodes and --label"
+    )
+
+
+def test_an_odd_cell_is_a_note_on_the_error_stream(cli: Cli, fitted: Outcome) -> None:
+    head, first, *rest = Path("new_nodes.csv").read_text().splitlines()
+    cells = first.split(",")
+    cells[2] = "11.90k"
+    Path("new_nodes.csv").write_text("\n".join([head, ",".join(cells), *rest]) + "\n")
+    note = "1 of 10 cells of 'score' isn't a number, such as '11.90k'; it counts as missing"
+    tables = ("--edges", "new_edges.csv", "--nodes", "new_nodes.csv")
+    found = cli("predict", "model", *tables)
+    assert found.code == 0
+    assert f"note: {note}\n" in found.err
+    assert "note:" not in found.out
+    assert note in cli("predict", "model", *tables, "--json").json()["notes"]
+
+
+def test_unknown_ids_and_encodings(cli: Cli, fitted: Outcome) -> None:
+    text = Path("new_edges.csv").read_text() + "user:110,Zo\u00eb\n"
+    Path("new_edges.csv").write_bytes(text.encode("cp1252"))
+    tables = ("--edges", "new_edges.csv", "--nodes", "new_nodes.csv")
+    assert cli("predict", "model", *tables).error() == (
+        "the edges must be text in utf-8 (got other bytes in new_edges.csv); "
+        "name the encoding with --encoding, such as cp1252 or utf-16"
+    )
+    read = ("predict", "model", *tables, "--encoding", "cp1252")
+    assert "drop the edges with --drop-unknown" in cli(*read).error()
+    dropped = cli(*read, "--drop-unknown")
+    assert dropped.code == 0
+    assert "edges joins an id without a row in the nodes, such as 'Zo\u00eb'" in dropped.err
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,15 @@ MISTAKES = {
         ["predict", "model", "--out", "model"],
         "the file to write must not be a folder (got model); give a file's path",
     ),
+    "predictions as a spreadsheet": (
+        ["predict", "model", "--out", "p.xlsx"],
+        "predictions must be written to a .csv or .parquet file (got p.xlsx, a spreadsheet); "
+        "give p.csv, which spreadsheet programs open",
+    ),
+    "unknown encoding": (
+        ["predict", "model", "--encoding", "utf-9"],
+        "encoding must be one that Python knows (got 'utf-9')",
+    ),
     "out of fit": (
         ["fit", "--edges=e.csv", "--nodes=n.csv", "--label=y", "--out=a-file/model"],
         "the folder to write must be a folder or absent (got a-file/model, and {here}/a-file is a "

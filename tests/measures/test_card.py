@@ -123,3 +123,11 @@ def test_a_broken_graph_has_no_card() -> None:
         data_card(one_class())
     with pytest.raises(GraphError, match="edge_index"):
         data_card(Data(x=torch.ones(2, 1), y=torch.tensor([0, 1])))
+
+
+def test_classes_have_the_names_of_the_table() -> None:
+    found = data_card(plain(), classes=[*range(8), True])
+    assert found.classes == ("0", "1", "2", "3", "4", "5", "6", "7", "true")
+    # a class that no node has is counted too
+    assert len(found.class_counts) == 9
+    assert data_card(plain()).to_dict()["classes"] == []

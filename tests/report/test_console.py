@@ -149,6 +149,17 @@ def test_card_table(make: Callable[[], Data]) -> None:
     assert rows["class counts"] == ", ".join(map(str, torch.bincount(data.y).tolist()))
 
 
+def test_card_table_shows_the_names_of_classes() -> None:
+    data = plain()
+    counts = torch.bincount(data.y).tolist()
+    names = [f"[b]{index}" for index in range(len(counts))]
+    rows = {row[0]: row[1] for row in cells(text_of(card_table(data_card(data, classes=names))))}
+    assert rows["class counts"] == ", ".join(
+        f"{name}: {count}" for name, count in zip(names, counts, strict=True)
+    )
+    assert "classes" not in rows
+
+
 def test_card_table_shows_memory_for_people() -> None:
     card = data_card(plain(), "mine", patcher_memory(plain()))
     assert len(card.memory) == 3

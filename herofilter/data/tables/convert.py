@@ -1,5 +1,6 @@
 """Graphs from NetworkX, SciPy, pandas and plain Python, and back to tables."""
 
+import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -153,7 +154,10 @@ def from_scipy(
         raise GraphError(f"an adjacency matrix must be square (got shape {list(matrix.shape)})")
     num_nodes, filled = matrix.shape[0], matrix.data != 0
     values = matrix.data[filled]
-    edges = {"source": matrix.row[filled], "target": matrix.col[filled], "weight": values}
+    edges = {"source": matrix.row[filled], "target": matrix.col[filled]}
+    weighted = bool((values != 1).any())
+    if weighted:
+        edges["weight"] = values
     nodes, fields = [pa.array(np.arange(num_nodes))], [pa.field("id", pa.int64())]
     encoder = None
     if x is not None:
@@ -175,7 +179,7 @@ def from_scipy(
         pa.table({name: np.ascontiguousarray(column) for name, column in edges.items()}),
         pa.table(nodes, schema=pa.schema(fields)),
         None if y is None else "label",
-        weight=None if bool((values == 1).all()) else "weight",
+        weight="weight" if weighted else None,
         encoder=encoder,
     )
 
@@ -265,4 +269,4 @@ def _chosen(values: pa.Array, indices: Tensor) -> pa.Array:
 
 
 def _with_notes(graph: TableGraph, notes: Iterable[str]) -> TableGraph:
-    return TableGraph(graph.data, graph.ids, graph.classes, graph.encoder, (*notes, *graph.notes))
+    return dataclasses.replace(graph, notes=(*notes, *graph.notes))

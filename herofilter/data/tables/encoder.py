@@ -15,7 +15,9 @@ from torch_geometric.utils import degree
 from herofilter.data.features import csr_tensor
 from herofilter.data.tables.column_choice import Column, fit_column
 from herofilter.data.tables.column_kinds import Boolean, Category, Numeric
+from herofilter.data.tables.column_spelling import read_as_spelt
 from herofilter.data.tables.list_kinds import Items, Vector
+from herofilter.data.tables.number_text import ISO, PLAIN
 from herofilter.data.tables.table_columns import find_column
 from herofilter.errors import DatasetError, did_you_mean
 
@@ -54,7 +56,8 @@ class FeatureEncoder:
     Numeric columns are standardised, categories become one feature per value, lists one per item.
     A column's type decides its kind; ``notes`` says which columns were left out and why. Means and
     known values are those of all rows of the table, since the features of every node, though not
-    its label, are known in training.
+    its label, are known in training. ``spelt`` says how numbers and dates are spelt in columns of
+    text files that don't write numbers as 1234.5.
 
     Example:
         >>> table = pa.table({"age": [20, 40, None], "country": ["DE", "FR", "DE"]})
@@ -70,10 +73,15 @@ class FeatureEncoder:
     columns: tuple[Column, ...]
     degrees: Degrees | None = None
     notes: tuple[str, ...] = ()
+    spelt: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def fit(
-        cls, table: pa.Table, columns: Sequence[str], edge_index: Tensor | None = None
+        cls,
+        table: pa.Table,
+        columns: Sequence[str],
+        edge_index: Tensor | None = None,
+        spelt: Mapping[str, str] | None = None,
     ) -> "FeatureEncoder":
         """Choose a kind for each of ``columns``; ``edge_index`` is for a table without any."""
         fitted, notes = [], []
@@ -84,7 +92,9 @@ class FeatureEncoder:
             else:
                 notes.append(f"column {name!r} was left out: {reason}")
         if fitted:
-            return cls(tuple(fitted), None, tuple(notes))
+            kept = {column.name for column in fitted}
+            known = tuple((name, key) for name, key in (spelt or {}).items() if name in kept)
+            return cls(tuple(fitted), None, tuple(notes), known)
         notes.append("there are no feature columns, so the degrees of nodes are their features")
         edges = torch.empty(2, 0, dtype=torch.long) if edge_index is None else edge_index
         return cls((), Degrees.fit(edges, table.num_rows), tuple(notes))
@@ -105,7 +115,13 @@ class FeatureEncoder:
     def text_columns(self) -> tuple[str, ...]:
         """Columns to be read as text, even where a file has only numbers in them."""
         text = (Category, Items)
-        return tuple(column.name for column in self.columns if isinstance(column, text))
+        # 1.234 may be a thousand there, which a reader of numbers can't know
+        spelt = {name for name, spelling in self.spelt if spelling != ISO.name}
+        return tuple(
+            column.name
+            for column in self.columns
+            if isinstance(column, text) or column.name in spelt
+        )
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Raise a :class:`DatasetError` if a column of the training table isn't in ``names``."""
@@ -115,6 +131,19 @@ class FeatureEncoder:
                     f"the nodes must have the column {column.name!r}, which the model was trained "
                     f"with (got {', '.join(map(repr, names))}){did_you_mean(column.name, names)}"
                 )
+
+    def read_numbers(self, table: pa.Table, semicolons: bool = False) -> tuple[pa.Table, list[str]]:
+        """Return a later table with text read as numbers where training had them, and notes.
+
+        Cells that aren't numbers become missing.
+
+        Example:
+            >>> encoder = FeatureEncoder.fit(pa.table({"age": [20, 40]}), ["age"])
+            >>> encoder.read_numbers(pa.table({"age": ["31", "old"]}))[1]
+            ["1 of 2 cells of 'age' isn't a number, such as 'old'; it counts as missing"]
+        """
+        names = [column.name for column in self.columns if isinstance(column, Numeric)]
+        return read_as_spelt(table, dict.fromkeys(names, PLAIN.name) | dict(self.spelt), semicolons)
 
     def transform(self, table: pa.Table, edge_index: Tensor) -> Tensor:
         """Return float32 ``[n, num_features]``, in compressed sparse rows if mostly zero."""
@@ -127,7 +156,12 @@ class FeatureEncoder:
         """Return the encoder as plain JSON values."""
         columns = [{"kind": each.kind, **dataclasses.asdict(each)} for each in self.columns]
         degrees = None if self.degrees is None else dataclasses.asdict(self.degrees)
-        return {"columns": columns, "degrees": degrees, "notes": list(self.notes)}
+        return {
+            "columns": columns,
+            "degrees": degrees,
+            "notes": list(self.notes),
+            "spelt": dict(self.spelt),
+        }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "FeatureEncoder":
@@ -140,7 +174,9 @@ class FeatureEncoder:
             degrees = values["degrees"] and Degrees(
                 **{key: _frozen(value) for key, value in values["degrees"].items()}
             )
-            return cls(tuple(columns), degrees, tuple(values["notes"]))
+            # earlier versions read plain numbers only
+            spelt = tuple(values.get("spelt", {}).items())
+            return cls(tuple(columns), degrees, tuple(values["notes"]), spelt)
         except (KeyError, TypeError, AttributeError) as error:
             raise DatasetError(
                 "an encoder must be what FeatureEncoder.to_dict gave "

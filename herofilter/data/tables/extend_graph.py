@@ -1,5 +1,7 @@
 """Tables that come after training: a new graph, or nodes and edges that extend the known one."""
 
+import dataclasses
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,24 +13,22 @@ from torch_geometric.data import Data
 from herofilter.data.checks import MASKS
 from herofilter.data.tables.arrays import feature_tensor
 from herofilter.data.tables.edge_list import merged_edges, read_weights
-from herofilter.data.tables.node_ids import match_ids
-from herofilter.data.tables.read_graph import TableGraph, read_graph
+from herofilter.data.tables.node_ids import known_rows, match_ids
+from herofilter.data.tables.node_table import read_known
+from herofilter.data.tables.read_graph import TableGraph, read_tables
 from herofilter.data.tables.read_table import TableSource, open_table
-from herofilter.data.tables.table_columns import find_column, find_ends, find_id
+from herofilter.data.tables.table_columns import TableColumns, find_column, find_ends, find_id
 from herofilter.errors import GraphError
 
 _TEXT = pa.large_string()
+_USUAL = TableColumns()
 
 
 def read_extended(
     graph: TableGraph,
     edges: TableSource | None = None,
     nodes: TableSource | None = None,
-    *,
-    id_column: str = "id",
-    source: str = "source",
-    target: str = "target",
-    weight: str | None = None,
+    columns: TableColumns = _USUAL,
 ) -> tuple[TableGraph, Tensor]:
     """Read tables that come later than a graph, and return a graph and the rows they are about.
 
@@ -40,11 +40,12 @@ def read_extended(
         graph: the graph that a model was trained on, with its encoder.
         edges: new edges; none by default.
         nodes: new nodes, with the columns of training but the label; none by default.
-        id_column, source, target, weight: as in :func:`~herofilter.read_graph`.
+        columns: what the columns of ids, of edges and of weights are called.
 
     Example:
         >>> people = pa.table({"id": ["ann", "bob"], "age": [31, 25]})
-        >>> graph = read_graph(pa.table({"source": ["ann"], "target": ["bob"]}), people)
+        >>> edges = pa.table({"source": ["ann"], "target": ["bob"]})
+        >>> graph = read_tables(edges, people, TableColumns())
         >>> new = pa.table({"id": ["cy"], "age": [40]})
         >>> edges = pa.table({"source": ["cy"], "target": ["ann"]})
         >>> extended, rows = read_extended(graph, edges, new)
@@ -53,22 +54,21 @@ def read_extended(
     """
     if edges is None and nodes is None:
         return graph, torch.arange(int(graph.data.num_nodes or 0))
-    ends, weights, notes = _read_edges(edges, source, target, weight)
-    table, new_ids, more = _read_nodes(graph, nodes, id_column)
+    columns = dataclasses.replace(columns, label=None, split=None, features=None)
+    ends, weights, notes = _read_edges(edges, columns)
+    table, new_ids, more = _read_nodes(graph, nodes, columns)
     notes += more
-    if edges is not None and nodes is not None and _all_known(ends, new_ids):
-        alone = read_graph(
-            edges,
-            nodes,
-            id_column=id_column,
-            source=source,
-            target=target,
-            weight=weight,
-            encoder=graph.encoder,
-            classes=graph.classes,
-        )
-        return alone, torch.arange(len(alone.ids))
     known = graph.ids.cast(_TEXT)
+    if columns.drop_unknown:
+        everyone = pa.concat_arrays([known, new_ids])
+        _, kept, dropped = known_rows(*ends, everyone, drop_unknown=True)
+        notes += dropped
+        ends = (ends[0].filter(pa.array(kept)), ends[1].filter(pa.array(kept)))
+        weights = None if weights is None else weights[kept]
+    if edges is not None and nodes is not None and _all_known(ends, new_ids):
+        alone = read_tables(edges, nodes, columns, encoder=graph.encoder, classes=graph.classes)
+        alone = dataclasses.replace(alone, class_names=graph.class_names)
+        return alone, torch.arange(len(alone.ids))
     added = new_ids.filter(pc.invert(pc.is_in(new_ids, value_set=known)))
     everyone = pa.concat_arrays([known, added])
     if (graph.data.get("edge_weight") is None) != (weights is None) and edges is not None:
@@ -86,37 +86,35 @@ def read_extended(
         *edge_notes,
     ]
     ids = _as_before(graph.ids, added)
-    extended = TableGraph(data, ids, graph.classes, graph.encoder, tuple(notes))
+    extended = dataclasses.replace(graph, data=data, ids=ids, notes=tuple(notes))
     return extended, rows if nodes is not None else torch.arange(len(ids))
 
 
 def _read_edges(
-    edges: TableSource | None, source: str, target: str, weight: str | None
+    edges: TableSource | None, columns: TableColumns
 ) -> tuple[tuple[pa.ChunkedArray, pa.ChunkedArray], np.ndarray | None, list[str]]:
     if edges is None:
         none = pa.chunked_array([], _TEXT)
         return (none, none), None, []
-    file = open_table(edges, "edges")
-    start, end, notes = find_ends(file.names, source, target)
-    weight = weight and find_column(file.names, weight, "edges")
+    file = open_table(edges, "edges", columns.encoding)
+    start, end, notes = find_ends(file.names, columns.source, columns.target)
+    weight = columns.weight and find_column(file.names, columns.weight, "edges")
     table = file.read([start, end, *([weight] if weight else [])], text=[start, end])
     weights = read_weights(table[weight], weight) if weight else None
     return (table[start].cast(_TEXT), table[end].cast(_TEXT)), weights, notes
 
 
 def _read_nodes(
-    graph: TableGraph, nodes: TableSource | None, id_column: str
+    graph: TableGraph, nodes: TableSource | None, columns: TableColumns
 ) -> tuple[pa.Table | None, pa.Array, list[str]]:
     if nodes is None:
         return None, pa.array([], _TEXT), []
-    file = open_table(nodes, "nodes")
-    name, notes = find_id(file.names, id_column)
-    graph.encoder.check_columns(file.names)
-    columns = [name, *(column.name for column in graph.encoder.columns)]
-    table = file.read(columns, text=[name, *graph.encoder.text_columns])
+    file = open_table(nodes, "nodes", columns.encoding)
+    name, notes = find_id(file.names, columns.id)
+    table, more = read_known(file, graph.encoder, [name])
     # the checks of a table of nodes: none without an id, none twice
     ids = match_ids(table[name].cast(_TEXT), *[pa.chunked_array([], _TEXT)] * 2).ids
-    return table, ids.cast(_TEXT), notes
+    return table, ids.cast(_TEXT), [*notes, *more]
 
 
 def _all_known(ends: tuple[pa.ChunkedArray, pa.ChunkedArray], ids: pa.Array) -> bool:

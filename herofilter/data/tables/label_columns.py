@@ -59,6 +59,32 @@ def read_labels(
     return y, called, notes
 
 
+def class_text(name: Class) -> str:
+    """Return what a class is called in a table: true and false are written small, as in Arrow."""
+    return str(name).lower() if isinstance(name, bool) else str(name)
+
+
+def class_names(column: pa.ChunkedArray, y: Tensor, classes: Sequence[Class]) -> tuple[Class, ...]:
+    """Return the classes as a column of text spells them, most often if in several ways.
+
+    Example:
+        >>> column = pa.chunked_array([["True", "FALSE", "True"]])
+        >>> class_names(column, torch.tensor([1, 0, 1]), (False, True))
+        ('FALSE', 'True')
+    """
+    plain = [class_text(name) for name in classes]
+    if not is_string(column.type) or all(isinstance(name, str) for name in classes):
+        return tuple(classes)
+    cells = pa.table({"y": y.numpy(), "cell": column}).filter(pc.field("y") >= 0)
+    counts = cells.group_by(["y", "cell"]).aggregate([([], "count_all")])
+    order = [("count_all", "descending"), ("cell", "ascending")]
+    usual: dict[int, str] = {}
+    for row in counts.sort_by(order).to_pylist():
+        usual.setdefault(row["y"], row["cell"])
+    spelt = [usual.get(index, name) for index, name in enumerate(plain)]
+    return tuple(classes) if spelt == plain else tuple(spelt)
+
+
 def read_split(column: pa.ChunkedArray, name: str) -> dict[str, Tensor]:
     """Return the three masks that a column of train, val and test stands for.
 

@@ -16,11 +16,12 @@ _MOST_COMPARED = 5000
 
 @dataclass(frozen=True, eq=False)
 class MatchedIds:
-    """The id of each node, and for each edge the rows of the nodes it joins."""
+    """The id of each node, for each edge the rows of the nodes it joins, and which were kept."""
 
     ids: pa.Array
     source: np.ndarray
     target: np.ndarray
+    kept: np.ndarray
     notes: tuple[str, ...]
 
 
@@ -31,11 +32,13 @@ def match_ids(
     *,
     nodes_text: bool = False,
     edges_text: bool = False,
+    drop_unknown: bool = False,
 ) -> MatchedIds:
     """Find the row of every edge's ends among ``nodes``, or number the ends if there are none.
 
     Ids from text files are integers only if all of them are, in both tables and without
-    leading zeros; ``nodes_text`` and ``edges_text`` say which tables came from one.
+    leading zeros; ``nodes_text`` and ``edges_text`` say which tables came from one. An edge to an
+    id that isn't among ``nodes`` is refused, or dropped with ``drop_unknown``.
 
     Example:
         >>> column = lambda *ids: pa.chunked_array([ids])
@@ -61,9 +64,55 @@ def match_ids(
     else:
         _check_different(known)
     ids = one_array(columns.get("nodes", known))
-    rows = [_rows(alike[role], known) for role in ("source", "target")]
-    notes = ("ids are numbers in one column and text in another, so they were compared as text",)
-    return MatchedIds(ids, rows[0], rows[1], notes if compared_as_text else ())
+    rows, kept, dropped = known_rows(alike["source"], alike["target"], known, drop_unknown)
+    notes = ["ids are numbers in one column and text in another, so they were compared as text"]
+    said = (*(notes if compared_as_text else ()), *dropped)
+    return MatchedIds(ids, *rows, kept, said)
+
+
+def known_rows(
+    source: pa.ChunkedArray,
+    target: pa.ChunkedArray,
+    known: pa.Array | pa.ChunkedArray,
+    drop_unknown: bool = False,
+) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray, list[str]]:
+    """Return the rows of the ends of edges among known ids, which edges these are, and notes.
+
+    An edge to another id is refused, or left out with ``drop_unknown`` unless all are.
+
+    Example:
+        >>> column = lambda *ids: pa.chunked_array([ids])
+        >>> ends, known = (column("a", "z"), column("b", "b")), pa.array(["a", "b"])
+        >>> _, kept, notes = known_rows(*ends, known, drop_unknown=True)
+        >>> kept, notes  # doctest: +ELLIPSIS
+        (array([ True, False]), ["1 of 2 edges joins an id without a row in the nodes, ..."])
+    """
+    found = [pc.index_in(end, value_set=known) for end in (source, target)]
+    unknown = [pc.is_null(rows) for rows in found]
+    kept: np.ndarray = pc.invert(pc.or_(*unknown)).to_numpy()
+    start, end = (rows.fill_null(-1).to_numpy().astype(np.int64)[kept] for rows in found)
+    if kept.all():
+        return (start, end), kept, []
+    absent = [end.filter(mask) for end, mask in zip((source, target), unknown, strict=True)]
+    absent_ids = pa.chunked_array([*absent[0].chunks, *absent[1].chunks], source.type).unique()
+    if not drop_unknown or not kept.any():
+        cure = "add the rows, drop the edges with --drop-unknown"
+        cure = "spell ids alike in both tables" if drop_unknown else cure
+        raise GraphError(
+            f"every id in the edges must have a row in the nodes (got {len(absent_ids)} without "
+            f"one, such as {absent_ids[0].as_py()!r}; the first node is {known[0].as_py()!r}); "
+            f"{cure}, or give no nodes at all to have them made from edges"
+        )
+    count = int((~kept).sum())
+    verbs = ("joins an id", "was") if count == 1 else ("join ids", "were")
+    return (
+        (start, end),
+        kept,
+        [
+            f"{count} of {kept.size} edges {verbs[0]} without a row in the nodes, such as "
+            f"{absent_ids[0].as_py()!r}, and {verbs[1]} dropped"
+        ],
+    )
 
 
 def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -140,19 +189,6 @@ def _check_different(ids: pa.ChunkedArray) -> None:
         f"ids; {example['values'].as_py()!r} occurs {example['counts'].as_py()} times); "
         "keep one row per node"
     )
-
-
-def _rows(ends: pa.ChunkedArray, known: pa.ChunkedArray) -> np.ndarray:
-    found = pc.index_in(ends, value_set=known)
-    if found.null_count:
-        absent = ends.filter(pc.is_null(found)).unique()
-        raise GraphError(
-            f"every id in the edges must have a row in the nodes (got {len(absent)} without "
-            f"one, such as {absent[0].as_py()!r}; the first node is {known[0].as_py()!r}); "
-            "add the rows, drop the edges, or give no nodes at all to have them made from edges"
-        )
-    rows: np.ndarray = found.to_numpy().astype(np.int64)
-    return rows
 
 
 def nearest_id(text: str, names: pa.Array) -> str:

@@ -13,10 +13,16 @@ from torch_geometric.data import Data
 from herofilter.data.structure import symmetrise
 from herofilter.data.tables.edge_list import merged_edges, read_weights
 from herofilter.data.tables.encoder import FeatureEncoder
-from herofilter.data.tables.label_columns import Class, read_labels, read_split
+from herofilter.data.tables.label_columns import Class, class_names, read_labels, read_split
 from herofilter.data.tables.node_ids import match_ids, nearest_id
-from herofilter.data.tables.read_table import OpenTable, TableSource, open_table
-from herofilter.data.tables.table_columns import find_column, find_ends, find_features, find_id
+from herofilter.data.tables.node_table import NodeTable
+from herofilter.data.tables.read_table import TableSource, open_table
+from herofilter.data.tables.table_columns import (
+    TableColumns,
+    find_column,
+    find_ends,
+    unused_weight,
+)
 from herofilter.errors import ConfigError, GraphError
 
 
@@ -31,6 +37,7 @@ class TableGraph:
         classes: what class 0, 1, … is called.
         encoder: how columns became features, to be used again on later tables.
         notes: what was left out, merged or assumed, one sentence each.
+        class_names: the classes as a text file spells them, where that differs; else empty.
     """
 
     data: Data
@@ -38,6 +45,12 @@ class TableGraph:
     classes: tuple[Class, ...]
     encoder: FeatureEncoder
     notes: tuple[str, ...] = ()
+    class_names: tuple[Class, ...] = ()
+
+    @property
+    def shown_classes(self) -> tuple[Class, ...]:
+        """What class 0, 1, … is called where people read it."""
+        return self.class_names or self.classes
 
     def position(self, node_id: str | int) -> int:
         """Return the row of the node called ``node_id``; "42" finds 42 and the other way round."""
@@ -63,6 +76,8 @@ def read_graph(
     split: str | None = None,
     features: Sequence[str] | None = None,
     directed: bool = True,
+    drop_unknown: bool = False,
+    encoding: str = "utf-8",
     encoder: FeatureEncoder | None = None,
     classes: Sequence[Class] | None = None,
 ) -> TableGraph:
@@ -80,6 +95,8 @@ def read_graph(
         split: a column of train, val and test; other nodes hold nothing in it.
         features: the columns to learn from; by default all others.
         directed: whether an edge runs one way only.
+        drop_unknown: whether edges to ids without a row in the nodes are dropped, with a note.
+        encoding: of text files, such as ``cp1252``.
         encoder, classes: those of a trained model, applied to the tables as they are.
 
     Example:
@@ -91,91 +108,82 @@ def read_graph(
         >>> graph.encoder.names
         ('age',)
     """
-    if nodes is None and (label or split or features):
+    columns = TableColumns(
+        id=id_column,
+        source=source,
+        target=target,
+        weight=weight,
+        label=label,
+        split=split,
+        features=None if features is None else tuple(features),
+        drop_unknown=drop_unknown,
+        encoding=encoding,
+    )
+    return read_tables(edges, nodes, columns, directed=directed, encoder=encoder, classes=classes)
+
+
+def read_tables(
+    edges: TableSource,
+    nodes: TableSource | None,
+    columns: TableColumns,
+    *,
+    directed: bool = True,
+    encoder: FeatureEncoder | None = None,
+    classes: Sequence[Class] | None = None,
+) -> TableGraph:
+    """Read a graph as :func:`read_graph` does, with the names of the columns in one object."""
+    if nodes is None and (columns.label or columns.split or columns.features):
         raise ConfigError(
             "label, split and features are columns of the nodes (got no nodes); give their table"
         )
-    if encoder is not None and features is not None:
+    if encoder is not None and columns.features is not None:
         raise ConfigError("an encoder knows its columns (got features too); give one of the two")
-    edge_file = open_table(edges, "edges")
-    start, end, notes = find_ends(edge_file.names, source, target)
-    weight = weight and find_column(edge_file.names, weight, "edges")
-    columns = [start, end, *([weight] if weight else [])]
-    edge_table = edge_file.read(columns, text=[start, end])
-    node_file = None if nodes is None else open_table(nodes, "nodes")
-    found = _NodeTable.read(node_file, id_column, label, split, features, encoder)
+    edge_file = open_table(edges, "edges", columns.encoding)
+    start, end, notes = find_ends(edge_file.names, columns.source, columns.target)
+    weight = columns.weight and find_column(edge_file.names, columns.weight, "edges")
+    edge_table = edge_file.read([start, end, *([weight] if weight else [])], text=[start, end])
+    if encoder is None and not weight:
+        notes += unused_weight(edge_file.names, (start, end))
+    if not edge_table.num_rows:
+        notes.append(
+            "the edges have no rows, so every node stands alone; "
+            "if that isn't meant, check the file of edges"
+        )
+    node_file = None if nodes is None else open_table(nodes, "nodes", columns.encoding)
+    found = NodeTable.read(node_file, columns, encoder)
     matched = match_ids(
         found.ids,
         edge_table[start],
         edge_table[end],
         nodes_text=found.text,
         edges_text=edge_file.is_text,
+        drop_unknown=columns.drop_unknown,
     )
     notes += [*found.notes, *matched.notes]
     num_nodes = len(matched.ids)
     if num_nodes == 0:
-        raise GraphError("a graph must have at least one node (got tables without rows)")
-    weights = read_weights(edge_table[weight], weight) if weight else None
+        raise GraphError(
+            "a graph must have at least one node (got tables without rows); check the files"
+        )
+    weights = read_weights(edge_table[weight], weight)[matched.kept] if weight else None
     data, edge_notes = _graph(matched.source, matched.target, weights, num_nodes, directed)
     notes += edge_notes
     table = pa.table({"id": matched.ids}) if found.table is None else found.table
     if encoder is None:
-        encoder = FeatureEncoder.fit(table, found.features, data.edge_index)
+        encoder = FeatureEncoder.fit(table, found.features, data.edge_index, found.spelt)
         notes += encoder.notes
     data.x = encoder.transform(table, data.edge_index)
-    called = () if classes is None else tuple(classes)
+    called = names = () if classes is None else tuple(classes)
     if found.label is not None:
         data.y, called, label_notes = read_labels(
             table[found.label], found.label, classes, text=found.text
         )
         notes += label_notes
+        names = class_names(table[found.label], data.y, called)
     if found.split is not None:
         notes += _set_masks(data, read_split(table[found.split], found.split))
-    return TableGraph(data, matched.ids, called, encoder, tuple(notes))
-
-
-@dataclass(frozen=True, eq=False)
-class _NodeTable:
-    """The nodes as far as they are needed, and which column is which."""
-
-    table: pa.Table | None = None
-    ids: pa.ChunkedArray | None = None
-    label: str | None = None
-    split: str | None = None
-    features: Sequence[str] = ()
-    text: bool = False
-    notes: Sequence[str] = ()
-
-    @classmethod
-    def read(
-        cls,
-        file: OpenTable | None,
-        id_column: str,
-        label: str | None,
-        split: str | None,
-        features: Sequence[str] | None,
-        encoder: FeatureEncoder | None,
-    ) -> "_NodeTable":
-        if file is None:
-            return cls(notes=["there is no table of nodes: they were made from the edges"])
-        names = file.names
-        id_name, notes = find_id(names, id_column)
-        label, split = (name and find_column(names, name, "nodes") for name in (label, split))
-        roles = [name for name in (id_name, label, split) if name]
-        if len(set(roles)) < len(roles):
-            raise ConfigError(
-                "id, label and split must be different columns "
-                f"(got {', '.join(map(repr, roles))}); name them with id_column, label and split"
-            )
-        if encoder is None:
-            chosen, more = find_features(names, features, roles)
-            text: Sequence[str] = ()
-        else:
-            encoder.check_columns(names)
-            chosen = [column.name for column in encoder.columns]
-            more, text = [], encoder.text_columns
-        table = file.read([*roles, *chosen], text=[*roles, *text])
-        return cls(table, table[id_name], label, split, chosen, file.is_text, [*notes, *more])
+    spelt = () if names == called else names
+    return TableGraph(data, matched.ids, called, encoder, tuple(notes), spelt)
 
 
 def _graph(

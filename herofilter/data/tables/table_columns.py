@@ -1,6 +1,8 @@
 """Which column is which: by the given name, a usual one, or the position."""
 
+import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from herofilter.errors import DatasetError, did_you_mean
 
@@ -12,7 +14,38 @@ _USUAL = {
     "id": ("id", "node", "node_id", "nodeid", "node id", "name", "key", "vertex", "user_id"),
 }
 # row numbers that a data frame wrote along with its columns
+_WEIGHTS = ("weight", "weights", "edge_weight", "edge weight")
 _ROW_NUMBERS = ("", "Unnamed: 0", "__index_level_0__")
+
+
+@dataclass(frozen=True)
+class TableColumns:
+    """What the columns of the user's tables are called, and how the tables are read.
+
+    Args:
+        id: the ids, in the nodes.
+        source, target: where an edge starts and ends; usual other names are found, with a note.
+        weight: the weights of the edges.
+        label: the classes, in the nodes.
+        split: which nodes are for training, validation and test.
+        features: the columns to learn from; by default all others.
+        drop_unknown: whether edges to ids that no node has are dropped instead of refused.
+        encoding: of text files.
+
+    Example:
+        >>> TableColumns(id="person", label="team").source
+        'source'
+    """
+
+    id: str = "id"
+    source: str = "source"
+    target: str = "target"
+    weight: str | None = None
+    label: str | None = None
+    split: str | None = None
+    features: tuple[str, ...] | None = None
+    drop_unknown: bool = False
+    encoding: str = "utf-8"
 
 
 def find_column(names: Sequence[str], wanted: str, what: str) -> str:
@@ -32,7 +65,7 @@ def find_id(names: Sequence[str], wanted: str) -> tuple[str, list[str]]:
     """Return the column of node ids and notes; a usual name stands in for the default one."""
     found = _usual(names, wanted) or (names[0] if len(names) == 1 and wanted == "id" else None)
     if found is None:
-        found = find_column(names, wanted, "nodes")
+        found = _find_named(names, wanted, "nodes", "id")
     return found, _note("id", wanted, found)
 
 
@@ -50,14 +83,23 @@ def find_ends(names: Sequence[str], source: str, target: str) -> tuple[str, str,
     start, end = _usual(names, source), _usual(names, target)
     if start is None and end is None and (source, target) == ("source", "target"):
         start, end = usable[:2]
-    start = start or find_column(names, source, "edges")
-    end = end or find_column(names, target, "edges")
+    start = start or _find_named(names, source, "edges", "source")
+    end = end or _find_named(names, target, "edges", "target")
     if start == end:
         raise DatasetError(
             f"edges must start and end in different columns (got {start!r} for both); "
             "name them with source and target"
         )
     return start, end, [*_note("source", source, start), *_note("target", target, end)]
+
+
+def unused_weight(names: Sequence[str], taken: Sequence[str | None]) -> list[str]:
+    """Return a note if some column looks like the weights of the edges, but isn't taken."""
+    found = [name for name in names if _plain(name) in _WEIGHTS and name not in taken]
+    return [
+        f"column {name!r} of the edges isn't used; --weight {shlex.quote(name)} uses it"
+        for name in found[:1]
+    ]
 
 
 def find_features(
@@ -76,6 +118,16 @@ def find_features(
             f"features must not be the id, the label or the split (got {clash!r}); leave it out"
         )
     return found, []
+
+
+def _find_named(names: Sequence[str], wanted: str, what: str, role: str) -> str:
+    """Return the column called ``wanted``; an error says which option names another."""
+    try:
+        return find_column(names, wanted, what)
+    except DatasetError as error:
+        # nobody mistyped a default: a name that looks like it is there by chance
+        said = str(error).split(" (did you mean")[0] if wanted == role else str(error)
+        raise DatasetError(f"{said}; name the column of ids with --{role}") from None
 
 
 def _usual(names: Sequence[str], wanted: str) -> str | None:

@@ -41,6 +41,7 @@ def write_graph_file(folder: Path, graph: TableGraph) -> None:
             stream,
             shape=np.array([int(data.num_nodes or 0), int(data.num_features)]),
             notes=np.array(graph.notes, dtype=np.str_),
+            class_names=np.array(graph.class_names, dtype=np.str_),
             **arrays,
         )
     pyarrow.parquet.write_table(pa.table({"id": graph.ids}), folder / IDS)
@@ -54,13 +55,15 @@ def read_graph_file(
         arrays = {name: file[name] for name in file.files}
     num_nodes, num_features = arrays.pop("shape").tolist()
     notes = tuple(arrays.pop("notes").tolist())
+    # earlier versions didn't keep how a table spells its classes
+    names = tuple(arrays.pop("class_names", np.empty(0, np.str_)).tolist())
     tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
     data = Data(x=_features(tensors, (num_nodes, num_features)), num_nodes=num_nodes)
     for name in _KEPT:
         if name in tensors:
             data[name] = tensors[name]
     ids = pyarrow.parquet.read_table(folder / IDS).column("id").combine_chunks()
-    return TableGraph(data, ids, classes, encoder, notes)
+    return TableGraph(data, ids, classes, encoder, notes, names)
 
 
 def _features(tensors: Mapping[str, Tensor], shape: tuple[int, int]) -> Tensor | None:

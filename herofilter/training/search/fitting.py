@@ -2,7 +2,7 @@
 
 import math
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from torch import Tensor
@@ -133,7 +133,7 @@ def fit_graph(
         encoder=graph.encoder,
         history=[asdict(epoch) for epoch in kept.result.history],
         metrics=metrics,
-        graph=TableGraph(data, graph.ids, graph.classes, graph.encoder, graph.notes),
+        graph=replace(graph, data=data),
         resolved=kept.model in PATCHED,
     )
     return Fitted(saved, candidates, _sentences(candidates, kept, sizes["val"]))

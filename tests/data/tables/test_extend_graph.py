@@ -6,6 +6,7 @@ import torch
 
 from herofilter.data import read_graph
 from herofilter.data.tables.extend_graph import read_extended
+from herofilter.data.tables.table_columns import TableColumns
 from herofilter.errors import GraphError
 
 
@@ -88,7 +89,27 @@ def test_a_stranger_in_the_edges_is_refused() -> None:
         read_extended(KNOWN, edges(("zoe", "a")), people(("d", 1.0)))
 
 
+def test_strangers_can_be_dropped() -> None:
+    drop = TableColumns(drop_unknown=True)
+    new = edges(("zoe", "a"), ("d", "a"), ("d", "kim"))
+    extended, rows = read_extended(KNOWN, new, people(("d", 1.0)), drop)
+    assert rows.tolist() == [3]
+    assert extended.data.edge_index.t().tolist() == [[0, 1], [1, 2], [3, 0]]
+    assert extended.notes == (
+        "2 of 3 edges join ids without a row in the nodes, such as 'zoe', and were dropped",
+        "the tables add 1 nodes and 1 edges to the graph of training",
+    )
+    # without the stranger the tables are a graph of their own
+    alone, _ = read_extended(
+        KNOWN, edges(("x", "y"), ("x", "kim")), people(("x", 1.0), ("y", 3.0)), drop
+    )
+    assert alone.ids.to_pylist() == ["x", "y"]
+    assert alone.notes == (
+        "1 of 2 edges joins an id without a row in the nodes, such as 'kim', and was dropped",
+    )
+
+
 def test_weights_must_be_there_or_not_as_in_training() -> None:
     weighted = edges(("d", "a")).append_column("w", pa.array([2.0]))
     with pytest.raises(GraphError, match="must be like those of training, which have no weights"):
-        read_extended(KNOWN, weighted, people(("d", 1.0)), weight="w")
+        read_extended(KNOWN, weighted, people(("d", 1.0)), TableColumns(weight="w"))

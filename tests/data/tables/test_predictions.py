@@ -10,7 +10,7 @@ from torch import Tensor
 
 from herofilter.callbacks import Event
 from herofilter.data.tables.predictions import predictions_table, write_predictions
-from herofilter.errors import GraphError
+from herofilter.errors import ConfigError, GraphError
 from tests.events import steps
 
 PLAIN = pyarrow.csv.WriteOptions(quoting_style="none", quoting_header="none")
@@ -94,6 +94,47 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, name: str) -> None:
     assert len(list(tmp_path.iterdir())) == 1
 
 
+@pytest.mark.parametrize("name", ["p.xlsx", "p.ODS"])
+def test_spreadsheets_are_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        write_predictions(tmp_path / name, texts(), ["a", "b", "c"], SHARES)
+    assert str(caught.value) == (
+        f"predictions must be written to a .csv or .parquet file (got {tmp_path / name}, a "
+        f"spreadsheet); give {tmp_path / 'p.csv'}, which spreadsheet programs open"
+    )
+    assert not list(tmp_path.iterdir())
+
+
 def test_no_nodes_give_a_head_without_rows(tmp_path: Path) -> None:
     write_predictions(tmp_path / "p.csv", texts()[:0], ["a", "b", "c"], SHARES[:0])
-    assert (tmp_path / "p.csv").read_text() == "id,prediction,a,b,c\n"
+    assert (tmp_path / "p.csv").read_text() == "id,label,part,prediction,confidence,a,b,c\n"
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_what_is_known_stands_beside_what_is_predicted(tmp_path: Path, size: int) -> None:
+    shares = torch.tensor([[0.25, 0.75], [0.5, 0.5], [1.0, 0.0], [0.2, 0.8]])
+    labels, parts = torch.tensor([1, 0, -1, 0]), torch.tensor([0, 1, -1, 2])
+    ids = pa.array(["u", "v", "w", "x"])
+    for name in ("p.csv", "p.parquet"):
+        pieces = iter(shares.split(size))
+        write_predictions(tmp_path / name, ids, ["no", "part"], pieces, None, labels, parts)
+    # a class may be called like a column
+    assert (tmp_path / "p.csv").read_text().splitlines() == [
+        "id,label,part,prediction,confidence,no,probability of part",
+        "u,part,train,part,0.75,0.25,0.75",
+        "v,no,val,no,0.5,0.5,0.5",
+        "w,,none,no,1,1,0",
+        "x,no,test,part,0.8,0.2,0.8",
+    ]
+    table = pyarrow.parquet.read_table(tmp_path / "p.parquet")
+    assert table["label"].to_pylist() == ["part", "no", None, "no"]
+    assert table["part"].to_pylist() == ["train", "val", "none", "test"]
+
+
+def test_truth_is_written_small_like_its_column(tmp_path: Path) -> None:
+    shares = torch.tensor([[0.25, 0.75]])
+    write_predictions(tmp_path / "p.csv", pa.array([7]), [False, True], shares)
+    assert (tmp_path / "p.csv").read_text().splitlines() == [
+        "id,label,part,prediction,confidence,false,true",
+        "7,,none,true,0.75,0.25,0.75",
+    ]

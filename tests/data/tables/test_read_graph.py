@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from herofilter.data import FeatureEncoder, TableGraph, check_graph, read_graph
+from herofilter.data.tables.extend_graph import read_extended
 from herofilter.errors import ConfigError, DatasetError, GraphError, HeroFilterError
 
 EDGES = pa.table({"source": ["a", "b", "c"], "target": ["b", "c", "a"]})
@@ -88,7 +89,37 @@ def test_no_edges_at_all(tmp_path: Path) -> None:
     graph = csv(tmp_path, "source,target\n", "id,x\n1,2\n3,4\n")
     assert graph.data.edge_index.shape == (2, 0)
     assert graph.ids.type == pa.int64()
-    assert "at least one node" in refusal(GraphError, tmp_path / "edges.csv")
+    assert graph.notes == (
+        "the edges have no rows, so every node stands alone; if that isn't meant, "
+        "check the file of edges",
+    )
+    assert refusal(GraphError, tmp_path / "edges.csv") == (
+        "a graph must have at least one node (got tables without rows); check the files"
+    )
+
+
+def test_nodes_without_rows(tmp_path: Path) -> None:
+    path = tmp_path / "nodes.csv"
+    for end in ("", "\n"):
+        path.write_text(f"id,age{end}")
+        assert refusal(DatasetError, EDGES, path) == (
+            f"the nodes must have at least one row (got {path}, column names only); add rows"
+        )
+    assert refusal(DatasetError, EDGES, NODES[:0], encoder=FeatureEncoder(())) == (
+        "the nodes must have at least one row (got column names only); add rows"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), [("weight", "weight"), ("Edge Weight", "'Edge Weight'")]
+)
+def test_weights_that_arent_used(name: str, option: str) -> None:
+    edges = EDGES.append_column(name, [[1.0, 2.0, 3.0]])
+    found = read_graph(edges, NODES)
+    assert found.notes == (f"column {name!r} of the edges isn't used; --weight {option} uses it",)
+    assert read_graph(edges, NODES, weight=name).notes == ()
+    # training decided it
+    assert read_graph(edges, NODES, encoder=found.encoder).notes == ()
 
 
 # ids
@@ -208,7 +239,28 @@ def test_edges_to_nodes_without_a_row() -> None:
     edges = pa.table({"source": ["a", "x", "y", "x"], "target": ["b"] * 4})
     assert refusal(GraphError, edges, NODES) == (
         "every id in the edges must have a row in the nodes (got 2 without one, such as 'x'; "
-        "the first node is 'a'); add the rows, drop the edges, or give no nodes at all to have "
+        "the first node is 'a'); add the rows, drop the edges with --drop-unknown, or give no "
+        "nodes at all to have them made from edges"
+    )
+
+
+def test_edges_to_unknown_ids_can_be_dropped() -> None:
+    edges = pa.table({"source": ["a", "x", "y", "c"], "target": ["b", "b", "x", "a"]})
+    edges = edges.append_column("km", [[1.0, 2.0, 3.0, 4.0]])
+    graph = read_graph(edges, NODES, weight="km", drop_unknown=True)
+    assert graph.data.edge_index.tolist() == [[0, 2], [1, 0]]
+    assert graph.data.edge_weight.tolist() == [1.0, 4.0]
+    assert graph.notes == (
+        "2 of 4 edges join ids without a row in the nodes, such as 'x', and were dropped",
+    )
+    one = read_graph(edges[:2], NODES, drop_unknown=True)
+    assert one.notes == (
+        "1 of 2 edges joins an id without a row in the nodes, such as 'x', and was dropped",
+    )
+    # ids that never match are no strangers but another spelling
+    assert refusal(GraphError, edges[1:3], NODES, drop_unknown=True) == (
+        "every id in the edges must have a row in the nodes (got 2 without one, such as 'x'; "
+        "the first node is 'a'); spell ids alike in both tables, or give no nodes at all to have "
         "them made from edges"
     )
 
@@ -271,13 +323,22 @@ def test_columns_that_arent_there() -> None:
         "the edges must have a column 'sauce' (got 'source', 'target')"
     )
     assert refusal(DatasetError, EDGES.rename_columns(["source", "q"])) == (
-        "the edges must have a column 'target' (got 'source', 'q')"
+        "the edges must have a column 'target' (got 'source', 'q'); "
+        "name the column of ids with --target"
     )
     assert refusal(DatasetError, EDGES.select(["source"])) == (
         "the edges must have two columns of node ids (got 'source'); one edge is one row"
     )
     assert refusal(DatasetError, EDGES, NODES.drop_columns("id")) == (
-        "the nodes must have a column 'id' (got 'age', 'team')"
+        "the nodes must have a column 'id' (got 'age', 'team'); name the column of ids with --id"
+    )
+    assert refusal(DatasetError, EDGES, NODES.rename_columns(["person", "joined", "team"])) == (
+        "the nodes must have a column 'id' (got 'person', 'joined', 'team'); "
+        "name the column of ids with --id"
+    )
+    assert refusal(DatasetError, EDGES, NODES, id_column="tem") == (
+        "the nodes must have a column 'tem' (got 'id', 'age', 'team') (did you mean 'team'?); "
+        "name the column of ids with --id"
     )
     assert "got 'source' for both" in refusal(DatasetError, EDGES, target="source")
 
@@ -346,6 +407,27 @@ def test_labels_of_text_files(tmp_path: Path, values: list[str], classes: tuple[
     graph = csv(tmp_path, "source,target\na,b\n", f"id,label\n{rows}", label="label")
     assert graph.classes == classes
     assert [type(name) for name in graph.classes] == [type(name) for name in classes]
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        (["10", "9", "NA"], ()),
+        (["true", "false", ""], ()),
+        (["no", "yes", ""], ()),
+        (["1.0", "0.0", ""], ("0.0", "1.0")),
+        (["True", "FALSE", "true", "True"], ("FALSE", "True")),
+    ],
+)
+def test_classes_as_the_table_spells_them(
+    tmp_path: Path, values: list[str], names: tuple[str, ...]
+) -> None:
+    rows = "".join(f"{name},{value}\n" for name, value in zip("abcd", values, strict=False))
+    graph = csv(tmp_path, "source,target\na,b\n", f"id,label\n{rows}", label="label")
+    assert graph.class_names == names
+    assert graph.shown_classes == (names or graph.classes)
+    extended, _ = read_extended(graph, nodes=pa.table({"id": ["z"]}))
+    assert extended.class_names == names
 
 
 @pytest.mark.parametrize(
