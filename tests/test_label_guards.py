@@ -37,8 +37,8 @@ from herofilter.training.search.fitting import Fitted, fit_graph
 from herofilter.training.search.portfolio import Member
 from herofilter.training.search.tuning import tune
 
-QUICK = Config().replace(epochs=12, hidden_channels=8, patch_size=4, lr=0.05)
-SETTINGS = ("epochs=12", "hidden_channels=8", "patch_size=4", "lr=0.05")
+QUICK = Config().replace(epochs=12, hidden_channels=8, feature_expansion=1.0, patch_size=4, lr=0.05)
+SETTINGS = ("epochs=12", "hidden_channels=8", "feature_expansion=1.0", "patch_size=4", "lr=0.05")
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def by_estimator(data: Data, model: str) -> Kept:
 
 def by_table(data: Data, out: Path, nested: bool) -> Kept:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jobs, "_graph", lambda name: data)
+        patch.setattr(jobs, "kept_graph", lambda name: data)
         small = {**trials.PROTOCOL, "epochs": 12, "hidden_channels": 8}
         for room in (table_rows, tables):
             patch.setattr(room, "PROTOCOL", small)
@@ -259,7 +259,7 @@ def test_test_labels_choose_nothing(name: str, tmp_path: Path) -> None:
 
 def table_search(data: Data, out: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jobs, "_graph", lambda name: data)
+        patch.setattr(jobs, "kept_graph", lambda name: data)
         config = QUICK.replace(epochs=2)
         found = jobs.run_job(jobs.TrainingJob("karate", "mlp", "mlp", config, 0, score_test=False))
     assert "val_accuracy" in found.metrics
