@@ -23,6 +23,8 @@ FILTERS: dict[str, Callable[[Tensor], Tensor]] = {
 TRIALS = 2000
 # eigenvalues that a figure shows at most
 _SHOWN = 400
+# of a modulus on a logarithmic axis
+_SMALLEST = 1e-6
 
 
 def both_sides(task: Task) -> Record:
@@ -44,7 +46,7 @@ def both_sides(task: Task) -> Record:
         "repeated": found.num_repeated,
         "sides": sides,
         "eigenvalues": found.eigenvalues[::step].tolist(),
-        "h_hat": found.h_hat.abs()[::step].tolist(),
+        "h_hat": found.h_hat.abs()[::step].clamp(min=_SMALLEST).tolist(),
     }
 
 
@@ -101,6 +103,7 @@ class Proposition1(Study):
                 "eigenvalue λ of Ã",
                 "|ĥ|",
                 (Points("|ĥ|", record["eigenvalues"], record["h_hat"]),),
+                log_y=True,
             )
             for name, record in graphs
         )

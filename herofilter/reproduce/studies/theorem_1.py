@@ -33,12 +33,13 @@ def bound_and_error(task: Task) -> Record:
     model, result = train_split(prepared, "mlp", task.config, task.split)
     if result.interrupted:
         raise KeyboardInterrupt
-    logits = predict_logits(model, prepared)
-    # margins of at most one, as the proof has them, for any filter within [0, 1]
-    scores = logits / (logits[:, 1] - logits[:, 0]).norm().clamp(min=1.0)
-    spectrum = graph_spectrum(data)
+    logits, spectrum = predict_logits(model, prepared).double(), graph_spectrum(data)
+    difference = spectrum.transform(logits[:, 1] - logits[:, 0])
     record: Record = {}
     for name, g in FILTERS.items():
+        # margins of at most one, as the proof has them
+        filtered = spectrum.vectors @ (g(spectrum.eigenvalues) * difference)
+        scores = logits / filtered.abs().max().clamp(min=1.0)
         found = graph_error_bound(data, g, scores, spectrum=spectrum)
         record[name] = {
             **{key: _finite(getattr(found, key)) for key in _BOUNDS},
