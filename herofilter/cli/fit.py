@@ -213,6 +213,7 @@ def explain(
         encoding=encoding,
     )
     found = explain_saved(SavedModel.load(model), node, edges, nodes, columns)
+    print_notes(found["notes"], as_json)
     if as_json:
         print_json(found)
         return

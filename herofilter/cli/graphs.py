@@ -124,6 +124,7 @@ def info(
     from herofilter.report.console import card_table
 
     classes: tuple[str | int | bool, ...] = ()
+    notes: tuple[str, ...] = ()
     if edges is None:
         name = str(graph)
         data = herofilter.load_dataset(name, split=None)
@@ -140,12 +141,13 @@ def info(
             encoding=encoding,
         )
         found = read_tables(edges, nodes, columns, directed=not undirected)
-        print_notes(found.notes, as_json)
+        notes = found.notes
+        print_notes(notes, as_json)
         name, classes, data = Path(str(nodes)).stem, found.shown_classes, found.data
     check_graph(data, split_required=False)
     card = data_card(data, name, patcher_memory(data), classes)
     if as_json:
-        print_json(card.to_dict())
+        print_json({**card.to_dict(), **({"notes": list(notes)} if edges else {})})
     else:
         Console().print(card_table(card))
 

@@ -33,8 +33,8 @@ def explain_saved(
 
     Returns:
         ``node``, ``prediction``, ``probability``, ``tokens`` (with ``slot``, ``id``, ``score``,
-        ``label``, ``change`` and ``share``), ``response`` of the learned filters or None, and
-        ``said``, the summary as sentences.
+        ``label``, ``change`` and ``share``), ``response`` of the learned filters or None,
+        ``notes``, what was assumed of the tables, and ``said``, the summary as sentences.
     """
     graph, _ = read_extended(saved.training_graph(), edges, nodes, columns)
     found = explain_node(
@@ -45,6 +45,7 @@ def explain_saved(
     name = classes[found.predicted]
     return {
         "node": graph.ids[found.node].as_py(),
+        "notes": [] if graph is saved.graph else list(graph.notes),
         "prediction": name,
         "probability": found.probability,
         "tokens": tokens,

@@ -116,6 +116,10 @@ def test_an_explanation_names_the_nodes_of_the_patch(cli: Cli, tmp_path: Path) -
     assert sum(abs(token["share"]) for token in found["tokens"]) == pytest.approx(1)
     ego = [token for token in found["tokens"] if token["slot"] == "ego"]
     assert [token["id"] for token in ego] == ["user:42"]
+    assert found["notes"] == []
+    new = ("--node", "user:110", "--edges", "new_edges.csv", "--nodes", "new_nodes.csv")
+    assert "note: the tables add 10 nodes" in cli("explain", "model", *new).err
+    assert cli("explain", "model", *new, "--json").json()["notes"]
     shown = cli("explain", "model", "--node", "user:42", "--top", "3")
     assert "user:42: " in shown.out
     assert "rests on the node's own features" in shown.out
@@ -172,6 +176,7 @@ def test_the_card_of_tables(cli: Cli, tmp_path: Path) -> None:
     card = cli(*tables, "--json").json()
     assert card["classes"] == list(NAMES)
     assert card["class_counts"] == [given[name] for name in NAMES]
+    assert any(note.startswith("repeated edges were merged") for note in card["notes"])
     assert cli("info").error() == (
         "info must have a graph or a table of edges (got neither); "
         "give GRAPH, or --edges, --nodes and --label"

@@ -25,6 +25,7 @@ from herofilter.training import prepare
 from herofilter.training.loop import EVAL_BATCH
 from herofilter.training.prefetch import logit_chunks
 from herofilter.training.prepare import prepare_for
+from herofilter.training.seeding import seeded
 
 _CACHE = "HEROFILTER_CACHE"
 # names of graphs in this benchmark, and their datasets
@@ -147,8 +148,8 @@ def _empty_cache() -> Iterator[None]:
 
 def _build(data: Data, config: Config, model: str) -> tuple[NodeClassifier, Data]:
     prepared = prepare(data, config, model)
-    torch.manual_seed(0)
-    network = find_model(model).build(prepared, config)
+    with seeded(0):
+        network = find_model(model).build(prepared, config)
     if isinstance(network, Polynormer):
         # a new one is in its first stage, which has no attention
         network.steps.fill_(network.local_steps + 1)

@@ -23,6 +23,7 @@ from herofilter.callbacks import Event
 from herofilter.data.synthetic.power_law import power_law_graph
 from herofilter.reproduce.speed.child import peak_gib
 from herofilter.reproduce.speed.timing import repeated
+from herofilter.training.seeding import seeded
 
 # snap-patents
 PATENTS_NODES, PATENTS_EDGES = 2_923_922, 13_975_788
@@ -140,5 +141,5 @@ def _model(graph: Graph, patch_size: int, folder: Path) -> tuple[Data, HeroFilte
     patches = Patches.load(graph.patches_path(folder, patch_size))
     classes = int(data.y.max()) + 1
     config = ModelConfig(hidden_channels=HIDDEN)
-    torch.manual_seed(graph.seed)
-    return data, HeroFilter(data.num_features, classes, patches, config)
+    with seeded(graph.seed):
+        return data, HeroFilter(data.num_features, classes, patches, config)
