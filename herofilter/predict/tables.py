@@ -12,6 +12,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback
+from herofilter.data.graph_spec import count_classes
 from herofilter.data.tables.extend_graph import read_extended
 from herofilter.data.tables.predictions import split_parts, write_predictions
 from herofilter.data.tables.read_graph import TableGraph
@@ -19,7 +20,6 @@ from herofilter.data.tables.read_table import TableSource
 from herofilter.data.tables.table_columns import TableColumns
 from herofilter.errors import RunError
 from herofilter.nn import NodeClassifier
-from herofilter.nn.registry import num_classes
 from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.loop import stream_logits
 
@@ -132,7 +132,7 @@ def write_node_predictions(
         101
     """
     ids = pa.array(np.arange(int(data.num_nodes or 0)))
-    names = range(num_classes(data)) if classes is None else classes
+    names = range(count_classes(data)) if classes is None else classes
     parts = (torch.softmax(part.double(), dim=1) for part in stream_logits(model, data))
     labels = data.y if data.y is not None and data.y.dim() == 1 else None
     write_predictions(path, ids, list(names), parts, callback, labels, split_parts(data))
