@@ -34,6 +34,7 @@ class ModelEntry:
         options: settings that only this model reads, each with the values to search over.
         by_rows: whether it reads only the rows of features that a mini-batch needs, so that
             they may stay on disk.
+        gradients: whether it is trained by gradient steps; boosted trees aren't.
     """
 
     name: str
@@ -45,6 +46,7 @@ class ModelEntry:
     batches: bool = False
     options: Mapping[str, tuple[Option, ...]] = field(default_factory=dict)
     by_rows: bool = False
+    gradients: bool = True
 
 
 _MODELS: dict[str, ModelEntry] = {}
@@ -60,6 +62,7 @@ def register_model(
     batches: bool = False,
     options: Mapping[str, tuple[Option, ...]] | None = None,
     by_rows: bool = False,
+    gradients: bool = True,
 ) -> Callable[[AnyBuilder], AnyBuilder]:
     """Register the decorated builder under ``name``; the contract tests pick it up."""
 
@@ -67,7 +70,16 @@ def register_model(
         if name in _MODELS:
             raise ConfigError(f"a model name must be new (got {name!r}, which is registered)")
         _MODELS[name] = ModelEntry(
-            name, paper, needs, scales, directed, build, batches, dict(options or {}), by_rows
+            name,
+            paper,
+            needs,
+            scales,
+            directed,
+            build,
+            batches,
+            dict(options or {}),
+            by_rows,
+            gradients,
         )
         return build
 
