@@ -7,6 +7,9 @@ from .bernnet import (
 from .bm_gcn import (
     BMGCN as BMGCN,
 )
+from .booster import (
+    Booster as Booster,
+)
 from .chebnet import (
     ChebNet as ChebNet,
 )
@@ -54,6 +57,9 @@ from .mlp import (
 )
 from .nagphormer import (
     NAGphormer as NAGphormer,
+)
+from .neighbour_booster import (
+    NeighbourBooster as NeighbourBooster,
 )
 from .polyformer import (
     PolyFormer as PolyFormer,

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch_geometric.data import Data
 
+from herofilter.baselines.booster import Booster
 from herofilter.callbacks import Callback, notify
 from herofilter.config import Config
 from herofilter.data import check_graph
@@ -22,6 +23,7 @@ from herofilter.nn.graph_defaults import STRONG, resolve_defaults
 from herofilter.parallel.threads import is_small, one_thread
 from herofilter.settings import TrainConfig
 from herofilter.training.artifacts.checkpoint import Checkpoint
+from herofilter.training.boosting import boosting_rounds, boosting_stopping
 from herofilter.training.metrics import Score, class_weights, full_score, score
 from herofilter.training.optimizers import make_optimizers
 from herofilter.training.prefetch import logit_chunks, prefetch_batches
@@ -60,6 +62,7 @@ def train(
     callback: Callback | None = None,
     score_test: bool = True,
     checkpoint: Checkpoint | None = None,
+    deadline: float | None = None,
 ) -> TrainResult:
     """Train ``model`` on the graph's split and leave the best state in it.
 
@@ -75,7 +78,9 @@ def train(
             ``val_loss`` and ``val_accuracy``; an exception that it raises ends training.
         score_test: whether to read the test labels at all; without it the test score is NaN.
         checkpoint: where to save the state of training, and to continue from if it was killed; the
-            result is then the same as without a stop.
+            result is then the same as without a stop. Boosted trees, a matter of seconds, begin
+            anew.
+        deadline: a value of :func:`time.perf_counter` past which no epoch begins but the first.
 
     Example:
         >>> from herofilter import FastPatcher, HeroFilter, csbm, select_split
@@ -92,22 +97,29 @@ def train(
     known = data.y.masked_fill(~data.train_mask, -1)
     model.show_labels(known)
     started = time.perf_counter()
+    boosted = isinstance(model, Booster)
     stopping = EarlyStopping(config.monitor, config.patience or STRONG.patience)
+    stopping = boosting_stopping(config) if boosted else stopping
     batch_size = _batch_size(model, train_nodes.numel(), config.batch_size)
     interrupted = False
     with seeded(config.seed) as generator, one_thread(is_small(int(data.num_nodes or 0))):
         in_parts = batch_size < train_nodes.numel() and not model.full_batch
         tables = set_row_gradients(model, in_parts) if in_parts else []
-        optimizers = make_optimizers(model, config, tables)
+        optimizers = [] if boosted else make_optimizers(model, config, tables)
         set_generator(model, generator)
         progress = Progress(model, optimizers, stopping, generator)
         try:
             model.start_filter(known)
             if checkpoint is not None:
                 checkpoint.start(progress, given)
-            for epoch in _epochs(progress, data, config, train_nodes, batch_size, checkpoint):
+            epochs = _epochs(progress, data, config, train_nodes, batch_size, checkpoint)
+            if isinstance(model, Booster):
+                epochs = boosting_rounds(model, progress, data, config, deadline)
+            for epoch in epochs:
                 metrics = {key: value for key, value in asdict(epoch).items() if key != "epoch"}
                 notify(callback, "epoch", epoch.epoch + 1, config.epochs, values=metrics)
+                if deadline is not None and time.perf_counter() >= deadline:
+                    break
         except KeyboardInterrupt:
             interrupted = True
             if not progress.history:
