@@ -52,6 +52,9 @@ from .h2gcn import (
 from .linkx import (
     LINKX as LINKX,
 )
+from .majority import (
+    Majority as Majority,
+)
 from .mlp import (
     MLP as MLP,
 )

@@ -11,8 +11,9 @@ from torch_geometric.data import Data
 from herofilter.baselines.column_choice import as_columns, choose_columns, dense
 from herofilter.baselines.tree_ensemble import TreeEnsemble
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.nn.classifier import NodeClassifier, select
-from herofilter.nn.registry import num_classes, register_model
+from herofilter.nn.registry import register_model
 
 MOST_COLUMNS = 256
 
@@ -100,6 +101,6 @@ class Booster(NodeClassifier):
     batches=True,
     gradients=False,
 )
-def build_booster(data: Data, config: Config) -> Booster:
+def build_booster(data: Data, config: Config, spec: GraphSpec) -> Booster:
     """Build a booster for a graph."""
-    return Booster(data.num_features, num_classes(data))
+    return Booster(spec.in_channels, spec.num_classes)

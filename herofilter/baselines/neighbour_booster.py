@@ -14,9 +14,10 @@ from herofilter.baselines.booster import MOST_COLUMNS, Booster
 from herofilter.baselines.column_choice import as_columns, choose_columns, dense
 from herofilter.config import Config
 from herofilter.data import is_directed
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.errors import GraphError
 from herofilter.nn.class_shares import ClassShares
-from herofilter.nn.registry import num_classes, register_model
+from herofilter.nn.registry import register_model
 from herofilter.patchers.filter_bank import RELATION_WORDS
 from herofilter.spectral.adjacency import adjacency_matrix, normalise
 
@@ -160,7 +161,7 @@ class NeighbourBooster(Booster):
     directed=True,
     gradients=False,
 )
-def build_neighbour_booster(data: Data, config: Config) -> NeighbourBooster:
+def build_neighbour_booster(data: Data, config: Config, spec: GraphSpec) -> NeighbourBooster:
     """Build a booster on the columns of nodes and of their neighbours, for a graph."""
     directed = config.patcher.directed == "keep" and is_directed(data)
     matrix = adjacency_matrix(
@@ -170,4 +171,4 @@ def build_neighbour_booster(data: Data, config: Config) -> NeighbourBooster:
         self_loops=False,
         directed="keep" if directed else "symmetrise",
     )
-    return NeighbourBooster(data.num_features, num_classes(data), matrix, directed)
+    return NeighbourBooster(spec.in_channels, spec.num_classes, matrix, directed)

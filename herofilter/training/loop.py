@@ -43,6 +43,7 @@ class TrainResult:
 
     ``report`` has all measures on the test nodes, see
     :func:`~herofilter.training.metrics.full_score`; it is empty when they weren't read.
+    ``out_of_time`` says that the deadline ended it.
     """
 
     train: Score
@@ -53,6 +54,7 @@ class TrainResult:
     interrupted: bool = False
     history: list[Epoch] = field(default_factory=list)
     report: dict[str, Any] = field(default_factory=dict)
+    out_of_time: bool = False
 
 
 def train(
@@ -147,6 +149,7 @@ def train(
         interrupted=interrupted,
         history=progress.history,
         report=report,
+        out_of_time=not interrupted and not _is_over(progress, config),
     )
 
 
@@ -216,7 +219,7 @@ def _epochs(
 ) -> Iterator[Epoch]:
     model, stopping = progress.model, progress.stopping
     val_nodes = data.val_mask.nonzero().view(-1)
-    while progress.epoch < config.epochs and not stopping.is_over(progress.epoch - 1):
+    while not _is_over(progress, config):
         number = progress.epoch
         if progress.step == 0 and _may_refresh(number, config):
             model.refresh()
@@ -243,6 +246,11 @@ def _epochs(
             checkpoint.offer()
 
 
+def _is_over(progress: Progress, config: TrainConfig) -> bool:
+    done = len(progress.history)
+    return done >= config.epochs or progress.stopping.is_over(done - 1)
+
+
 def _step(
     model: NodeClassifier,
     batch: Batch,
@@ -263,7 +271,9 @@ def _step(
     auxiliary = model.auxiliary_loss()
     if auxiliary is not None:
         loss = loss + auxiliary
-    loss.backward()  # type: ignore[no-untyped-call]
+    # the most frequent class has no weights
+    if optimizers:
+        loss.backward()  # type: ignore[no-untyped-call]
     for optimizer in optimizers:
         optimizer.step()
     return float(loss.detach())
