@@ -180,7 +180,8 @@ def known_labels(data: Data, num_classes: int) -> Tensor | None:
     y, mask = data.get("y"), data.get("train_mask")
     if y is None or mask is None or mask.dim() != 1:
         return None
-    return y.long().masked_fill(~(mask & (y < num_classes)), -1)
+    known: Tensor = y.long().masked_fill(~(mask & (y < num_classes)), -1)
+    return known
 
 
 def _check_features(saved: SavedModel, data: Data) -> None:

@@ -154,7 +154,9 @@ def test_models_of_large_graphs_use_the_cache(tmp_path: Path, monkeypatch) -> No
     plain = build.make_patcher(graph(), config)
     for stored in (made, again):
         assert torch.equal(stored.index.long(), plain.index)
-    models = [build.build_herofilter(graph(), config, GraphSpec.of(graph())).eval() for _ in range(1)]
+    models = [
+        build.build_herofilter(graph(), config, GraphSpec.of(graph())).eval() for _ in range(1)
+    ]
     monkeypatch.setattr(build, "STORED_FROM", 50)
     models.append(build.build_herofilter(graph(), config, GraphSpec.of(graph())).eval())
     models[1].load_state_dict(models[0].state_dict())

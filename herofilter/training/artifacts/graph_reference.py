@@ -16,10 +16,10 @@ from herofilter.data.checks import MASKS
 from herofilter.data.tables.encoder import FeatureEncoder
 from herofilter.data.tables.read_graph import TableGraph
 from herofilter.errors import HeroFilterError, RunError
-from herofilter.files import write_json
+from herofilter.files import load_tensors, save_tensors, write_json
 from herofilter.training.artifacts.fingerprint import fingerprint
 
-REFERENCE, PARTS = "graph.json", "parts.npz"
+REFERENCE, PARTS = "graph.json", "parts.safetensors"
 # masks are kept beside the model: those of a named split, or of the caller's own, aren't elsewhere
 _CONTENT = ("edge_index", "edge_weight", "x", "y")
 
@@ -78,21 +78,22 @@ class GraphReference:
         """Write the reference into a model folder."""
         about = {"name": self.source.name, "split": self.source.split, "content": self.content}
         write_json(folder / REFERENCE, about)
-        sizes = {"num_nodes": np.array(next(iter(self.parts.values())).numel())}
-        packed = {name: np.packbits(mask.numpy()) for name, mask in self.parts.items()}
-        np.savez(folder / PARTS, **sizes, **packed)
+        # eight nodes to a byte
+        packed = {
+            name: torch.from_numpy(np.packbits(mask.numpy())) for name, mask in self.parts.items()
+        }
+        sizes = {name: str(mask.numel()) for name, mask in self.parts.items()}
+        save_tensors(folder / PARTS, packed, sizes)
 
     @classmethod
     def read(cls, folder: Path) -> "GraphReference":
         """Return the reference in a model folder; the graph itself isn't read."""
         about: dict[str, Any] = json.loads((folder / REFERENCE).read_text(encoding="utf-8"))
-        with np.load(folder / PARTS, allow_pickle=False) as file:
-            count = int(file["num_nodes"])
-            parts = {
-                name: torch.from_numpy(np.unpackbits(file[name], count=count).astype(np.bool_))
-                for name in file.files
-                if name in MASKS
-            }
+        packed, sizes = load_tensors(folder / PARTS)
+        parts = {
+            name: torch.from_numpy(np.unpackbits(bits.numpy(), count=int(sizes[name]))).bool()
+            for name, bits in packed.items()
+        }
         split = about["split"]
         source = GraphSource(str(about["name"]), None if split is None else str(split))
         return cls(source, str(about["content"]), parts, folder)
