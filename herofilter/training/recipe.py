@@ -156,9 +156,7 @@ def train_split(
     with seeded(config.train.seed):
         network = find_model(model).build(prepared, config, spec)
     data = select_split(prepared, split)
-    return network, train(
-        network, data, config.train, callback, score_test, checkpoint, deadline
-    )
+    return network, train(network, data, config.train, callback, score_test, checkpoint, deadline)
 
 
 def without_test_labels(prepared: Data, split: int) -> Data:

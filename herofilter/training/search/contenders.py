@@ -14,7 +14,8 @@ class Contender:
     Args:
         name: short and unique.
         model: a registered model.
-        title: what it is, for people who don't know the field.
+        title: what it is called in tables.
+        about: what it reads, for people who don't know the field.
         reads_edges: whether it can learn from other nodes.
         share: of the time for first trainings, beside those of the others.
         settings: ``key=value``, what its first training changes and its search keeps.
@@ -24,6 +25,7 @@ class Contender:
     name: str
     model: str
     title: str
+    about: str
     reads_edges: bool
     share: float
     settings: tuple[str, ...] = ()
@@ -32,23 +34,48 @@ class Contender:
 
 # from the simple to the complex, which is also from the cheap to the expensive
 CONTENDERS = (
-    Contender("majority", "majority", "most frequent class", False, 0.2, ("patience=1",), False),
-    Contender("booster", "booster", "gradient booster, own columns", False, 1.0, (), False),
-    Contender("mlp", "mlp", "perceptron, own columns", False, 1.0),
+    Contender(
+        "majority",
+        "majority",
+        "majority class",
+        "the most frequent class, whatever the node",
+        False,
+        0.2,
+        ("patience=1",),
+        False,
+    ),
+    Contender(
+        "booster", "booster", "booster", "boosted trees on own columns", False, 1.5, (), False
+    ),
+    Contender("mlp", "mlp", "MLP", "a neural network on own columns", False, 1.0),
     Contender(
         "neighbour-booster",
         "neighbour-booster",
-        "gradient booster, own and neighbours' columns",
+        "neighbour booster",
+        "boosted trees on own columns, neighbours' means and their known labels",
         True,
         1.5,
         (),
         False,
     ),
-    Contender("gcn", "gcn", "GCN", True, 1.5),
-    Contender("herofilter", "herofilter", "HeroFilter", True, 4.0),
-    Contender("herofilter-labels", "herofilter", "HeroFilter with known labels", True, 3.0),
+    Contender("gcn", "gcn", "GCN", "a neural network that averages neighbours", True, 1.5),
+    Contender(
+        "herofilter",
+        "herofilter",
+        "HeroFilter",
+        "a mixer over nodes that a filter picks",
+        True,
+        4.0,
+    ),
+    Contender(
+        "herofilter-labels",
+        "herofilter",
+        "HeroFilter + labels",
+        "HeroFilter that also reads known labels of other nodes",
+        True,
+        3.0,
+    ),
 )
-NAMES = tuple(contender.name for contender in CONTENDERS)
 
 
 def label_settings(data: Data) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import psutil
 from torch import Tensor
 
 from herofilter.callbacks import Callback, notify, with_values
@@ -17,19 +18,13 @@ from herofilter.nn.naming import model_title
 from herofilter.training.metrics import full_score
 from herofilter.training.predictor import Predictor
 from herofilter.training.recipe import PreparedGraphs, fit_split, make_predictor, settle
+from herofilter.training.search.choices import METRICS
 from herofilter.training.search.contenders import Contender, fixed_settings
 from herofilter.training.search.contest_store import ContestStore
 from herofilter.training.search.proposals import Proposals
 from herofilter.training.search.schedule import Attempt, Schedule, Turn
 from herofilter.training.search.space import SearchSpace, changed_settings, make_space
 
-METRICS = {
-    "accuracy": "accuracy",
-    "balanced": "balanced_accuracy",
-    "f1": "macro_f1",
-    "auc": "auc",
-    "ap": "average_precision",
-}
 # seconds that are kept for what follows the last training: at least, and of the budget
 LEAST_RESERVE, RESERVE = 1.5, 0.04
 
@@ -64,6 +59,14 @@ class Clock:
     def keep(self, seconds: float) -> None:
         """Keep at least so many seconds, but no more than half of the budget, for the end."""
         self.reserve = max(self.reserve, min(seconds, self.budget / 2))
+
+
+def since_start() -> float:
+    """Return the :func:`time.perf_counter` at which this process was started.
+
+    A user's clock starts with the command, before the libraries are loaded.
+    """
+    return time.perf_counter() - (time.time() - psutil.Process().create_time())
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,8 @@ class Contest:
         """Take up what is kept already, then train until time or trials are used up."""
         for attempt in self.store.attempts:
             if attempt.contender in self.contenders:
-                self._propose(attempt.contender)
+                if attempt.settings or not self._own(attempt.contender):
+                    self.proposals[attempt.contender].ask()
                 self._record(attempt)
         while (turn := self.schedule.turn(self.attempts, self.clock.left)) is not None:
             if not self._worth_it(turn):
@@ -165,7 +169,7 @@ class Contest:
         """Return the best training of each contender that has a model, with its validation."""
         found = {}
         for name in self.contenders:
-            own = [attempt for attempt in self.attempts if attempt.contender == name]
+            own = self._own(name)
             best = _best(own)
             if best is not None:
                 found[name] = self._candidate(name, best, own)
@@ -193,8 +197,8 @@ class Contest:
             fixed.append("monitor=auc")
         return make_space("wide", contender.model, self.graph.data, fixed)
 
-    def _propose(self, name: str) -> dict[str, Any]:
-        return dict(self.proposals[name].ask())
+    def _own(self, name: str) -> list[Attempt]:
+        return [attempt for attempt in self.attempts if attempt.contender == name]
 
     def _worth_it(self, turn: Turn) -> bool:
         """Whether a training may still begin: the first of all always, so that there is a model."""
@@ -203,12 +207,14 @@ class Contest:
     def _train(self, turn: Turn) -> Attempt:
         name, started = turn.contender, time.perf_counter()
         notify(self.callback, "attempt", turn.number, name=self.contenders[name].title)
-        proposed = self._propose(name)
-        space = self.spaces[name]
-        config = space.base if turn.number == 0 else space.config(proposed)
+        space, proposed = self.spaces[name], {}
+        # a first training that the clock stopped may come again, with the same settings
+        if turn.number or not self._own(name):
+            proposed = dict(self.proposals[name].ask())
+        config = space.config(proposed) if turn.number else space.base
         model = self.contenders[name].model
         config = settle(self.graph.data, model, config.replace(seed=self.seed))
-        begun = Attempt(name, {} if turn.number == 0 else proposed)
+        begun = Attempt(name, proposed if turn.number else {})
         try:
             trained = fit_split(
                 self.graphs,
@@ -233,7 +239,7 @@ class Contest:
             finished=not trained.result.out_of_time,
             seconds=time.perf_counter() - started,
         )
-        best = _best([entry for entry in self.attempts if entry.contender == name])
+        best = _best(self._own(name))
         if best is None or _rank(attempt) > _rank(best):
             self.predictors[name] = predictor
             self.store.save(name, predictor)
@@ -249,7 +255,7 @@ class Contest:
         self.proposals[attempt.contender].tell(attempt.score)
 
     def _report(self, attempt: Attempt) -> None:
-        own = [entry for entry in self.attempts if entry.contender == attempt.contender]
+        own = self._own(attempt.contender)
         best = _best(own)
         values = {
             "score": attempt.score,
@@ -283,4 +289,3 @@ def _state(attempt: Attempt) -> str:
     if attempt.message:
         return attempt.message
     return "" if attempt.finished else "stopped by the clock"
-

@@ -11,10 +11,10 @@ from herofilter.data import TableGraph
 from herofilter.files import write_json
 from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.artifacts.result_store import LineStore, Record, differing
+from herofilter.training.artifacts.sealed_folder import SEARCH
 from herofilter.training.predictor import Predictor
 from herofilter.training.search.schedule import Attempt
 
-FOLDER = "search"
 _HEADER, _ATTEMPTS = "search.json", "attempts.jsonl"
 
 
@@ -36,7 +36,7 @@ class ContestStore:
     """
 
     def __init__(self, out: Path | None, header: Mapping[str, Any]) -> None:
-        self.folder = None if out is None else out / FOLDER
+        self.folder = None if out is None else out / SEARCH
         self.header = dict(header)
         self.attempts: list[Attempt] = []
         self._lines: LineStore[int] | None = None
@@ -59,7 +59,7 @@ class ContestStore:
 
     def load(self, name: str, graph: TableGraph) -> Predictor:
         """Return the best model of a contender, for the graph that it was trained on."""
-        folder = self.folder or Path(FOLDER)
+        folder = self.folder or Path(SEARCH)
         return Predictor(replace(SavedModel.load(folder / name), graph=graph))
 
     def _open(self) -> LineStore[int]:
@@ -68,7 +68,7 @@ class ContestStore:
             self.folder.mkdir(parents=True)
             write_json(self.folder / _HEADER, self.header)
             self._lines = _lines(self.folder)
-        assert self._lines is not None  # noqa: S101 - without a folder nobody asks
+        assert self._lines is not None
         return self._lines
 
     def _is_same(self, folder: Path) -> bool:
@@ -85,3 +85,9 @@ def _lines(folder: Path) -> LineStore[int]:
 
 def _attempt(record: Record) -> Attempt:
     return Attempt(**{key: value for key, value in record.items() if key != "number"})
+
+
+def finished_trainings(out: Path) -> int:
+    """Return how many trainings a stopped fit has left in the folder of its model."""
+    folder = out / SEARCH
+    return len(_lines(folder).records) if folder.is_dir() else 0

@@ -9,13 +9,14 @@ from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback
 from herofilter.data import TableGraph, check_graph, num_splits, random_splits
-from herofilter.errors import ConfigError, GraphError, RunError, check_choice
+from herofilter.errors import ConfigError, GraphError, RunError
 from herofilter.training.artifacts.fingerprint import fingerprint
 from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.metrics import full_score
 from herofilter.training.predictor import Predictor
-from herofilter.training.search.contenders import CONTENDERS, NAMES
-from herofilter.training.search.contest import METRICS, Candidate, Clock, Contest, prefer
+from herofilter.training.search.choices import METRICS, check_contender, check_metric
+from herofilter.training.search.contenders import CONTENDERS
+from herofilter.training.search.contest import Candidate, Clock, Contest, prefer
 from herofilter.training.search.contest_store import ContestStore
 from herofilter.training.search.verdict import Comparison, edges_sentence, paired_errors
 
@@ -78,8 +79,8 @@ def fit_graph(
         out: the folder that the model will be in: finished trainings are kept there in ``search``,
             and the same call continues from them.
     """
-    check_choice("model", model, ("auto", *NAMES))
-    check_choice("metric", metric, METRICS)
+    check_contender(model)
+    check_metric(metric)
     if not isinstance(budget, Clock):
         if not budget > 0:
             raise ConfigError(f"budget must be above 0 seconds (got {budget:g})")
@@ -96,7 +97,11 @@ def fit_graph(
     }
     contest = Contest(
         graph,
-        [entry for entry in CONTENDERS if model in ("auto", entry.name) or entry.name == "majority"],
+        [
+            entry
+            for entry in CONTENDERS
+            if model in ("auto", entry.name) or entry.name == "majority"
+        ],
         metric,
         budget,
         seed,

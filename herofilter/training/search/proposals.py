@@ -68,7 +68,9 @@ class Proposals:
         """Take in what the settings asked for last reached; None if they failed."""
         import optuna
 
+        if self._trial is None:
+            return
         failed = None if score is not None else optuna.trial.TrialState.FAIL
         with memory_study():
             self.study.tell(self._trial, score, state=failed)
-        self.number += 1
+        self.number, self._trial = self.number + 1, None

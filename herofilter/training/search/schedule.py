@@ -9,6 +9,8 @@ from typing import Any
 SEARCH_SHARES = (0.6, 0.25, 0.15)
 # a first training may take so many times its share of what is left
 PATIENCE = 2.0
+# nothing is left to search for
+PERFECT = 1.0
 # trainings of one model differ in length by about this factor
 MARGIN = 1.3
 
@@ -50,8 +52,9 @@ class Schedule:
     First each is trained once with its recommended settings, in the order given, the cheapest
     first. A first training may take twice its share of the time that is left, so that a slow
     contender leaves room for those after it. What is left then is a search: most of it goes to
-    the contender that validation prefers, some to the two after it, and none to one whose first
-    training wasn't finished.
+    the contender that validation prefers and some to the two after it. One whose first training
+    was stopped by the clock begins it anew if it would now have twice the time, and has no part in
+    the search before it has finished. A perfect score ends the search.
 
     Args:
         shares: weights of the contenders' first trainings, in their order.
@@ -83,13 +86,19 @@ class Schedule:
         return self._search(attempts, left)
 
     def _search(self, attempts: Sequence[Attempt], left: float) -> Turn | None:
+        if any(entry.finished and (entry.score or 0.0) >= PERFECT for entry in attempts):
+            return None
         by_name: dict[str, list[Attempt]] = {}
         for attempt in attempts:
             by_name.setdefault(attempt.contender, []).append(attempt)
+        for name, own in by_name.items():
+            # its time was too short, and it would now have twice as much
+            if _ran_out(own) and left > PATIENCE * max(entry.seconds for entry in own):
+                return Turn(name, 0, left)
         open_names = [
             name
             for name, own in by_name.items()
-            if own[0].finished and name not in self.fixed and len(own) < self.trials
+            if _is_finished(own) and name not in self.fixed and len(own) < self.trials
         ]
         ranked = sorted(open_names, key=lambda name: -_best(by_name[name]))
         shares = dict(zip(ranked, SEARCH_SHARES, strict=False))
@@ -103,6 +112,15 @@ class Schedule:
 
 def _best(attempts: Sequence[Attempt]) -> float:
     return max((entry.score for entry in attempts if entry.score is not None), default=-1.0)
+
+
+def _is_finished(attempts: Sequence[Attempt]) -> bool:
+    return any(attempt.finished for attempt in attempts)
+
+
+def _ran_out(attempts: Sequence[Attempt]) -> bool:
+    """Return whether time was all that a contender lacked."""
+    return not any(attempt.finished or attempt.message for attempt in attempts)
 
 
 def _searched(attempts: Sequence[Attempt]) -> float:
