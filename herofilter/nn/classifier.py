@@ -132,6 +132,11 @@ class NodeClassifier(nn.Module, ABC):
     def refresh(self) -> None:
         """Choose the patches again, with the current filter."""
 
+    @property
+    def refresh_seconds(self) -> float:
+        """How long the last choice of patches took; 0 for a model that chooses none."""
+        return 0.0
+
     def restore(self) -> None:
         """Choose the patches again as they were, after weights were loaded."""
         self.refresh()

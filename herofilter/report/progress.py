@@ -149,7 +149,7 @@ class FitBar(ProgressBar):
 def _outcome(event: Event) -> str:
     state = str(event.values["state"] or "")
     if event.values["score"] is None:
-        return f"failed: {state}"
+        return state
     text = f"validation {100 * event.number('score'):.1f} %"
     return f"{text}, {state}" if state else text
 

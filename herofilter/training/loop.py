@@ -114,13 +114,16 @@ def train(
             model.start_filter(known)
             if checkpoint is not None:
                 checkpoint.start(progress, given)
-            epochs = _epochs(progress, data, config, train_nodes, batch_size, checkpoint)
+            epochs = _epochs(
+                progress, data, config, train_nodes, batch_size, checkpoint, deadline
+            )
             if isinstance(model, Booster):
                 epochs = boosting_rounds(model, progress, data, config, deadline)
             for epoch in epochs:
                 metrics = {key: value for key, value in asdict(epoch).items() if key != "epoch"}
                 notify(callback, "epoch", epoch.epoch + 1, config.epochs, values=metrics)
-                if deadline is not None and time.perf_counter() >= deadline:
+                # the patches of the last weights are still to be chosen
+                if deadline is not None and _past(deadline - model.refresh_seconds):
                     break
         except KeyboardInterrupt:
             interrupted = True
@@ -216,13 +219,16 @@ def _epochs(
     train_nodes: Tensor,
     batch_size: int,
     checkpoint: Checkpoint | None,
+    deadline: float | None,
 ) -> Iterator[Epoch]:
     model, stopping = progress.model, progress.stopping
     val_nodes = data.val_mask.nonzero().view(-1)
     while not _is_over(progress, config):
         number = progress.epoch
         if progress.step == 0 and _may_refresh(number, config):
-            model.refresh()
+            # one choice now and one at the end must fit
+            if deadline is None or not _past(deadline - 2 * model.refresh_seconds):
+                model.refresh()
         model.train()
         parts = progress.batches(train_nodes, batch_size)
         with closing(prefetch_batches(model, data, parts)) as batches:
@@ -244,6 +250,10 @@ def _epochs(
         progress.end_epoch()
         if checkpoint is not None:
             checkpoint.offer()
+
+
+def _past(deadline: float) -> bool:
+    return time.perf_counter() >= deadline
 
 
 def _is_over(progress: Progress, config: TrainConfig) -> bool:

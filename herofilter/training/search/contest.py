@@ -8,6 +8,7 @@ from typing import Any
 
 import psutil
 from torch import Tensor
+from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback, notify, with_values
 from herofilter.config import Config
@@ -27,6 +28,9 @@ from herofilter.training.search.space import SearchSpace, changed_settings, make
 
 # seconds that are kept for what follows the last training: at least, and of the budget
 LEAST_RESERVE, RESERVE = 1.5, 0.04
+# of a training's time that the choice of its patches may take
+MOST_FOR_PATCHES = 0.5
+SECONDS_PER_PRODUCT, SECONDS_PER_NODE = 2e-10, 1.5e-4
 
 
 @dataclass
@@ -215,6 +219,9 @@ class Contest:
         model = self.contenders[name].model
         config = settle(self.graph.data, model, config.replace(seed=self.seed))
         begun = Attempt(name, proposed if turn.number else {})
+        expected = build_seconds(self.graph.data, model, config)
+        if expected > MOST_FOR_PATCHES * turn.seconds and self.attempts:
+            return replace(begun, seconds=expected)
         try:
             trained = fit_split(
                 self.graphs,
@@ -268,6 +275,20 @@ class Contest:
         notify(self.callback, "trial", len(own), None, title, values)
 
 
+def build_seconds(data: Data, model: str, config: Config) -> float:
+    """Return about how long a HeroFilter's patches take to choose, which the clock can't stop.
+
+    Exact rows of a polynomial of order K take K products of n rows with all edges; a local choice
+    takes about the same for every node.
+    """
+    if model != "herofilter":
+        return 0.0
+    n, edges = int(data.num_nodes or 0), data.edge_index.size(1)
+    if config.patcher.patcher == "polynomial":
+        return SECONDS_PER_PRODUCT * n * edges * config.patcher.filter_order
+    return SECONDS_PER_NODE * n
+
+
 def prefer(candidates: Sequence[Candidate]) -> Candidate:
     """Return the candidate that validation prefers; of equals the simpler one, which comes first.
 
@@ -288,4 +309,6 @@ def _rank(attempt: Attempt) -> tuple[float, bool]:
 def _state(attempt: Attempt) -> str:
     if attempt.message:
         return attempt.message
+    if attempt.score is None:
+        return f"not enough time: its patches alone take about {attempt.seconds:.0f} s"
     return "" if attempt.finished else "stopped by the clock"
