@@ -135,7 +135,15 @@ def fit_prepared(
     """
     shown = prepared if score_test else without_test_labels(prepared, split)
     network, result = train_split(
-        shown, model, config, split, callback, score_test, checkpoint, spec, deadline
+        shown,
+        model,
+        config,
+        split,
+        callback,
+        score_test=score_test,
+        checkpoint=checkpoint,
+        spec=spec,
+        deadline=deadline,
     )
     return Trained(model, config, spec, network, prepared, split, result)
 
