@@ -22,7 +22,7 @@ LEARNING_RATE = 0.1
 PATIENCE = 10
 # of wide tables, in which finding the best of all thresholds would take most of the time
 WIDE, FEW_BINS, MOST_BINS = 64, 31, 255
-_FEW_ROUNDS, _MANY_ROUNDS = 5, 50
+_FEW_ROUNDS, _MANY_ROUNDS = 10, 50
 
 
 def boosting_stopping(config: TrainConfig) -> EarlyStopping:
@@ -71,11 +71,12 @@ def boosting_rounds(
     while len(history) < config.epochs and not stopping.is_over(len(history) - 1):
         done = len(history)
         # each call of scikit-learn adds up all earlier trees again, so calls become rarer
-        wanted = min(max(_FEW_ROUNDS, done // 2), _MANY_ROUNDS) if done else 1
+        wanted = min(max(_FEW_ROUNDS, done // 2), _MANY_ROUNDS)
         left = stopping.best_epoch + stopping.patience + 1 - done
         count = min(wanted, left, config.epochs - done)
-        if deadline is not None and done:
-            count = min(count, int((deadline - began) / seconds))
+        if deadline is not None:
+            # the first round shows how long one takes
+            count = min(count, int((deadline - began) / seconds)) if done else 1
             if count < 1:
                 return
         for trees in grower.grow(count):
