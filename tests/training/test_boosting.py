@@ -70,9 +70,11 @@ def test_one_training_class_is_predicted() -> None:
 
 
 def test_trees_are_those_of_one_call_of_scikit_learn(weak: Data) -> None:
-    data = select_split(weak, 0)
+    data = select_split(weak, 0).clone()
+    # fewer different values than bins, so that no quantiles are needed
+    data.x = (data.x.clamp(-5, 5) * 10).round() / 8
     config = Config().replace(feature_scaling="none", epochs=25, patience=10)
-    model, result = run("booster", weak, config)
+    model, result = run("booster", data, config)
     assert len(result.history) > 12
     nodes = data.train_mask.nonzero().view(-1)
     expected = HistGradientBoostingClassifier(
