@@ -12,6 +12,7 @@ from herofilter.baselines.column_choice import as_columns, choose_columns, dense
 from herofilter.baselines.tree_ensemble import TreeEnsemble
 from herofilter.config import Config
 from herofilter.data.graph_spec import GraphSpec
+from herofilter.files import DamagedFileError
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.registry import register_model
 
@@ -87,15 +88,21 @@ class Booster(NodeClassifier):
     def columns_of(self, state: Mapping[str, Any], name: str, before: Tensor) -> Tensor:
         """Return the columns that a state has under ``name``; refuse those that don't exist."""
         found = state.get(name)
-        if found is None or found.dim() != 1 or found.dtype != torch.int64:
-            return before
-        inside = bool(((found >= 0) & (found < self.in_channels)).all())
-        return found.clone() if inside else before
+        if found is None:
+            return before  # the caller's own check names what is missing
+        known = found.dim() == 1 and found.dtype == torch.int64
+        if not known or not bool(((found >= 0) & (found < self.in_channels)).all()):
+            raise DamagedFileError(
+                f"the columns of a booster must be those of the {self.in_channels} features (got "
+                "others); fit the model anew"
+            )
+        columns: Tensor = found.clone()
+        return columns
 
 
 @register_model(
     "booster",
-    paper="gradient-boosted trees (scikit-learn)",
+    paper="boosted trees, scikit-learn",
     needs="nothing but the features",
     scales=True,
     batches=True,

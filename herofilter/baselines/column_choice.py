@@ -1,26 +1,25 @@
 """Which columns of wide features trees get to see."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-Columns = np.ndarray | sp.csc_array
 _AT_ONCE = 64
 
 
-def as_columns(x: Tensor) -> Columns:
-    """Return features, dense or CSR, as an array of which single columns can be read."""
+def as_columns(x: Tensor) -> Any:
+    """Return features as an array of which columns can be read: a NumPy array, or CSC from CSR."""
     if x.layout != torch.sparse_csr:
-        array: np.ndarray = x.numpy()
-        return array
+        return x.numpy()
     parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
     return sp.csc_array(sp.csr_array(parts, shape=tuple(x.shape)))
 
 
-def dense(columns: Columns, chosen: np.ndarray) -> np.ndarray:
+def dense(columns: Any, chosen: np.ndarray) -> np.ndarray:
     """Return some columns as a dense array ``[n, c]``, float32."""
     found = columns[:, chosen]
     array = found if isinstance(found, np.ndarray) else found.toarray()
@@ -66,6 +65,6 @@ def _between_share(values: np.ndarray, y: np.ndarray) -> np.ndarray:
     member[number, np.arange(y.size)] = 1
     between = (np.square(member @ values) / size[:, None]).sum(axis=0)
     total = np.square(values).sum(axis=0)
-    share = np.zeros_like(total)
+    share: np.ndarray = np.zeros_like(total)
     np.divide(between, total, out=share, where=total > 1e-12)
     return share

@@ -155,7 +155,7 @@ class NeighbourBooster(Booster):
 
 @register_model(
     "neighbour-booster",
-    paper="gradient-boosted trees (scikit-learn)",
+    paper="boosted trees, scikit-learn",
     needs="the edges and a table of the columns of neighbours",
     scales=True,
     directed=True,

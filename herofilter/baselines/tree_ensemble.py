@@ -10,7 +10,7 @@ from herofilter.files import DamagedFileError
 from herofilter.jit import compiled
 from herofilter.parallel.threads import parallel_map
 
-ROWS_AT_ONCE = 8192
+ROWS_AT_ONCE = 2048
 LEAF = -1
 
 
@@ -198,15 +198,14 @@ def _add_values(
     value: np.ndarray,
     scores: np.ndarray,
 ) -> None:
-    for row in range(table.shape[0]):
+    # tree by tree: one tree and the rows of a block fit into the cache
+    for number in range(roots.shape[0]):
         for column in range(roots.shape[1]):
-            total = scores[row, column]
-            for number in range(roots.shape[0]):
+            for row in range(table.shape[0]):
                 node = roots[number, column]
                 while feature[node] >= 0:
                     if table[row, feature[node]] <= threshold[node]:
                         node = left[node]
                     else:
                         node = right[node]
-                total += value[node]
-            scores[row, column] = total
+                scores[row, column] += value[node]

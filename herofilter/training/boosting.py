@@ -14,6 +14,7 @@ from herofilter.baselines.booster import Booster
 from herofilter.errors import MissingExtraError
 from herofilter.parallel.threads import is_small
 from herofilter.settings import TrainConfig
+from herofilter.training.bins import Bins
 from herofilter.training.metrics import Score, class_weights, score
 from herofilter.training.progress import Epoch, Progress
 from herofilter.training.stopping import EarlyStopping
@@ -22,7 +23,7 @@ LEARNING_RATE = 0.1
 PATIENCE = 10
 # of wide tables, in which finding the best of all thresholds would take most of the time
 WIDE, FEW_BINS, MOST_BINS = 64, 31, 255
-_FEW_ROUNDS, _MANY_ROUNDS = 5, 50
+_FEW_ROUNDS, _MANY_ROUNDS = 10, 50
 
 
 def boosting_stopping(config: TrainConfig) -> EarlyStopping:
@@ -71,11 +72,12 @@ def boosting_rounds(
     while len(history) < config.epochs and not stopping.is_over(len(history) - 1):
         done = len(history)
         # each call of scikit-learn adds up all earlier trees again, so calls become rarer
-        wanted = min(max(_FEW_ROUNDS, done // 2), _MANY_ROUNDS) if done else 1
+        wanted = min(max(_FEW_ROUNDS, done // 2), _MANY_ROUNDS)
         left = stopping.best_epoch + stopping.patience + 1 - done
         count = min(wanted, left, config.epochs - done)
-        if deadline is not None and done:
-            count = min(count, int((deadline - began) / seconds))
+        if deadline is not None:
+            # the first round shows how long one takes
+            count = min(count, int((deadline - began) / seconds)) if done else 1
             if count < 1:
                 return
         for trees in grower.grow(count):
@@ -101,13 +103,14 @@ class _Grower:
     def __init__(
         self, model: Booster, table: np.ndarray, y: np.ndarray, config: TrainConfig
     ) -> None:
-        self.table, self.y = table.astype(np.float64), y
+        self.bins = Bins.of(table, FEW_BINS if table.shape[1] > WIDE else MOST_BINS)
+        self.table, self.y = self.bins.numbers(table), y
         self.small = is_small(len(table))
         self.weight: np.ndarray | None = None
         if config.class_weights:
             per_class = class_weights(torch.from_numpy(y), model.out_channels)
             self.weight = per_class.double().numpy()[y]
-        self.estimator = _estimator(config.seed, y.size, table.shape[1])
+        self.estimator = _estimator(config.seed, y.size)
         classes = torch.from_numpy(np.unique(y))
         self.alone = classes.numel() < 2
         start = np.empty(0)
@@ -131,10 +134,10 @@ class _Grower:
         with threadpool_limits(1 if self.small else None, user_api="openmp"):
             self.estimator.fit(self.table, self.y, self.weight)
         rounds = self.estimator._predictors[grown:]
-        return [[tree.nodes for tree in trees] for trees in rounds]
+        return [[self.bins.with_thresholds(tree.nodes) for tree in trees] for trees in rounds]
 
 
-def _estimator(seed: int, num_rows: int, width: int) -> Any:
+def _estimator(seed: int, num_rows: int) -> Any:
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier
     except ImportError as error:
@@ -142,7 +145,6 @@ def _estimator(seed: int, num_rows: int, width: int) -> Any:
     return HistGradientBoostingClassifier(
         learning_rate=LEARNING_RATE,
         min_samples_leaf=min(max(num_rows // 200, 5), 20),
-        max_bins=FEW_BINS if width > WIDE else MOST_BINS,
         early_stopping=False,
         warm_start=True,
         random_state=seed,

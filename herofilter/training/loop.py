@@ -114,9 +114,7 @@ def train(
             model.start_filter(known)
             if checkpoint is not None:
                 checkpoint.start(progress, given)
-            epochs = _epochs(
-                progress, data, config, train_nodes, batch_size, checkpoint, deadline
-            )
+            epochs = _epochs(progress, data, config, train_nodes, batch_size, checkpoint, deadline)
             if isinstance(model, Booster):
                 epochs = boosting_rounds(model, progress, data, config, deadline)
             for epoch in epochs:
@@ -225,10 +223,10 @@ def _epochs(
     val_nodes = data.val_mask.nonzero().view(-1)
     while not _is_over(progress, config):
         number = progress.epoch
-        if progress.step == 0 and _may_refresh(number, config):
-            # one choice now and one at the end must fit
-            if deadline is None or not _past(deadline - 2 * model.refresh_seconds):
-                model.refresh()
+        # one choice now and one at the end must fit
+        in_time = deadline is None or not _past(deadline - 2 * model.refresh_seconds)
+        if progress.step == 0 and _may_refresh(number, config) and in_time:
+            model.refresh()
         model.train()
         parts = progress.batches(train_nodes, batch_size)
         with closing(prefetch_batches(model, data, parts)) as batches:

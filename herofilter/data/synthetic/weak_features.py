@@ -98,8 +98,9 @@ def _pairs(
 
 
 def _rank(total: np.ndarray, position: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.searchsorted(total, position, side="right") - 1
-    return np.clip(found, 0, total.size - 2)
+    found = np.searchsorted(total, position, side="right") - 1
+    inside: np.ndarray = np.clip(found, 0, total.size - 2)
+    return inside
 
 
 def _edge_index(source: np.ndarray, target: np.ndarray, num_nodes: int) -> Tensor:

@@ -283,7 +283,7 @@ def build_seconds(data: Data, model: str, config: Config) -> float:
     """
     if model != "herofilter":
         return 0.0
-    n, edges = int(data.num_nodes or 0), data.edge_index.size(1)
+    n, edges = int(data.num_nodes or 0), int(data.edge_index.size(1))
     if config.patcher.patcher == "polynomial":
         return SECONDS_PER_PRODUCT * n * edges * config.patcher.filter_order
     return SECONDS_PER_NODE * n
