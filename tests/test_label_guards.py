@@ -312,6 +312,9 @@ def test_fit_graph_takes_its_temperatures_from_validation() -> None:
     data = doubtful_validation()
     chosen = select_split(data, 0)
     for entry in fit_graph(table_graph(data), 600.0, SETTINGS, trials=1).candidates.values():
+        # the most frequent class has the same share in all parts
+        if entry.model == "majority":
+            continue
         assert_of_validation(entry.predictor.temperature, entry.predictor.predict_logits(), chosen)
 
 
@@ -326,4 +329,4 @@ def test_fit_graph_keeps_what_validation_prefers() -> None:
     found = fitted(graph())
     accuracy = {name: entry.val["accuracy"] for name, entry in found.candidates.items()}
     assert len(set(accuracy.values())) > 1
-    assert accuracy[found.saved.model] == max(accuracy.values())
+    assert accuracy[found.saved.metrics["kept"]] == max(accuracy.values())

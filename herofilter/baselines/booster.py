@@ -38,6 +38,7 @@ class Booster(NodeClassifier):
     """
 
     in_parallel = True
+    boosted = True
     own: Tensor
 
     def __init__(self, in_channels: int, out_channels: int) -> None:

@@ -40,12 +40,14 @@ class NodeClassifier(nn.Module, ABC):
         by_rows: whether it reads features only through :func:`select`, so that they may stay on
             disk.
         in_parallel: whether it predicts in parts that several threads can compute at once.
+        boosted: whether it is trained by growing trees, not by gradient steps.
     """
 
     feature_scaling: str = "none"
     full_batch: bool = False
     by_rows: bool = False
     in_parallel: bool = False
+    boosted: bool = False
 
     scaler: FeatureScaler | None
 

@@ -140,7 +140,7 @@ class FitBar(ProgressBar):
             accuracy = 100 * event.number("val_accuracy")
             text = f"{self.under_way}: epoch {event.done}, validation {accuracy:.1f} %"
         elif event.stage == "trial" and self.lines:
-            line = f"{event.name}: {_outcome(event)}, {event.number('took'):.0f} s"
+            line = f"{event.name}: {_outcome(event)}"
             passed = f"{elapsed:.0f} of {self.budget:.0f} s"
             print(f"{line} ({passed})", file=sys.stderr, flush=True)
         self.progress.update(self.task, completed=min(elapsed, self.budget), description=text)
@@ -150,8 +150,8 @@ def _outcome(event: Event) -> str:
     state = str(event.values["state"] or "")
     if event.values["score"] is None:
         return state
-    text = f"validation {100 * event.number('score'):.1f} %"
-    return f"{text}, {state}" if state else text
+    parts = [f"validation {100 * event.number('score'):.1f} %", state]
+    return ", ".join([*filter(None, parts), f"{event.number('took'):.0f} s"])
 
 
 def _trials(event: Event) -> str:

@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 
 from herofilter.baselines.booster import Booster
 from herofilter.errors import MissingExtraError
+from herofilter.nn.classifier import NodeClassifier
 from herofilter.parallel.threads import is_small
 from herofilter.settings import TrainConfig
 from herofilter.training.bins import Bins
@@ -37,7 +38,7 @@ def boosting_stopping(config: TrainConfig) -> EarlyStopping:
 
 
 def boosting_rounds(
-    model: Booster,
+    model: NodeClassifier,
     progress: Progress,
     data: Data,
     config: TrainConfig,
@@ -60,6 +61,8 @@ def boosting_rounds(
         deadline: a value of :func:`time.perf_counter`; no rounds begin that would likely end after
             it, except the first.
     """
+    if not isinstance(model, Booster):
+        raise TypeError(f"only a Booster has trees to grow (got {type(model).__name__})")
     train_nodes, val_nodes = (mask.nonzero().view(-1) for mask in (data.train_mask, data.val_mask))
     model.choose(data, train_nodes)
     tables = [model.table(data, nodes) for nodes in (train_nodes, val_nodes)]

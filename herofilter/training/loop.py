@@ -11,7 +11,6 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch_geometric.data import Data
 
-from herofilter.baselines.booster import Booster
 from herofilter.callbacks import Callback, notify
 from herofilter.config import Config
 from herofilter.data import check_graph
@@ -23,7 +22,6 @@ from herofilter.nn.graph_defaults import STRONG, resolve_defaults
 from herofilter.parallel.threads import is_small, one_thread
 from herofilter.settings import TrainConfig
 from herofilter.training.artifacts.checkpoint import Checkpoint
-from herofilter.training.boosting import boosting_rounds, boosting_stopping
 from herofilter.training.metrics import Score, class_weights, full_score, score
 from herofilter.training.optimizers import make_optimizers
 from herofilter.training.prefetch import logit_chunks, prefetch_batches
@@ -99,15 +97,18 @@ def train(
     known = data.y.masked_fill(~data.train_mask, -1)
     model.show_labels(known)
     started = time.perf_counter()
-    boosted = isinstance(model, Booster)
     stopping = EarlyStopping(config.monitor, config.patience or STRONG.patience)
-    stopping = boosting_stopping(config) if boosted else stopping
+    if model.boosted:
+        # not imported to train, or use, anything else
+        from herofilter.training.boosting import boosting_rounds, boosting_stopping
+
+        stopping = boosting_stopping(config)
     batch_size = _batch_size(model, train_nodes.numel(), config.batch_size)
     interrupted = False
     with seeded(config.seed) as generator, one_thread(is_small(int(data.num_nodes or 0))):
         in_parts = batch_size < train_nodes.numel() and not model.full_batch
         tables = set_row_gradients(model, in_parts) if in_parts else []
-        optimizers = [] if boosted else make_optimizers(model, config, tables)
+        optimizers = make_optimizers(model, config, tables)
         set_generator(model, generator)
         progress = Progress(model, optimizers, stopping, generator)
         try:
@@ -115,7 +116,7 @@ def train(
             if checkpoint is not None:
                 checkpoint.start(progress, given)
             epochs = _epochs(progress, data, config, train_nodes, batch_size, checkpoint, deadline)
-            if isinstance(model, Booster):
+            if model.boosted:
                 epochs = boosting_rounds(model, progress, data, config, deadline)
             for epoch in epochs:
                 metrics = {key: value for key, value in asdict(epoch).items() if key != "epoch"}
