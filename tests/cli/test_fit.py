@@ -17,6 +17,7 @@ from herofilter import HeroFilterClassifier
 from herofilter.training import recipe
 from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.search.choices import CONTENDER_NAMES
+from herofilter.training.search.contenders import CONTENDERS
 from tests.cli.test_cli import Cli, Outcome, cli as cli
 from tests.user_tables import NAMES, write_tables
 
@@ -83,9 +84,12 @@ def test_metrics_hold_all_contenders_and_every_measure(fitted: Outcome) -> None:
     metrics = json.loads(Path("model/metrics.json").read_text())
     assert tuple(metrics["models"]) == CONTENDER_NAMES
     assert [metrics["models"][name]["title"] for name in ("mlp", "gcn")] == ["MLP", "GCN"]
+    # patches of four nodes aren't HeroFilter's
+    assert metrics["models"]["herofilter"]["title"] == "summary-mixer"
     for entry in metrics["models"].values():
         assert entry["title"] in fitted.out
-        assert f"{entry['title']}: validation " in fitted.err
+    for contender in CONTENDERS:
+        assert f"{contender.title}: validation " in fitted.err
     best = max(metrics["models"].values(), key=lambda entry: entry["validation"]["accuracy"])
     kept = metrics["models"][metrics["kept"]]
     assert kept["validation"]["accuracy"] == best["validation"]["accuracy"]
@@ -258,7 +262,7 @@ def test_unknown_ids_and_encodings(cli: Cli, fitted: Outcome) -> None:
         (("--features", "agee"), "the nodes must have a column 'agee'"),
         (("--out", "."), "must be"),
         (("--metric", "acc"), "metric must be one of accuracy, balanced, f1, auc, ap (got 'acc')"),
-        (("--model", "gnc"), "(got 'gnc'); did you mean 'gcn'?"),
+        (("--model", "gnc"), "(got 'gnc') (did you mean 'gcn'?)"),
     ],
 )
 def test_mistakes_are_one_sentence(

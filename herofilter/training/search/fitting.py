@@ -18,7 +18,12 @@ from herofilter.training.search.choices import METRICS, check_contender, check_m
 from herofilter.training.search.contenders import CONTENDERS
 from herofilter.training.search.contest import Candidate, Clock, Contest, prefer
 from herofilter.training.search.contest_store import ContestStore
-from herofilter.training.search.verdict import Comparison, edges_sentence, paired_errors
+from herofilter.training.search.verdict import (
+    Comparison,
+    edges_sentence,
+    paired_errors,
+    paired_hits,
+)
 
 FRACTIONS = (0.6, 0.2, 0.2)
 # trainings of one contender at most: more would choose the luckiest
@@ -225,8 +230,12 @@ def _sentences(
 def _compare(first: list[Candidate], second: list[Candidate], contest: Contest) -> Comparison:
     one, other = prefer(first), prefer(second)
     points = 100 * ((one.attempt.score or 0.0) - (other.attempt.score or 0.0))
-    errors = paired_errors(one.log_probabilities, other.log_probabilities, contest.val_y)
-    return Comparison(points, errors)
+    errors = paired_hits(one.log_probabilities, other.log_probabilities, contest.val_y)
+    known = {entry.contender.name: entry.log_probabilities for entry in (*first, *second)}
+    losses = 0.0
+    if "booster" in known and "neighbour-booster" in known:
+        losses = paired_errors(known["neighbour-booster"], known["booster"], contest.val_y)
+    return Comparison(points, errors, losses)
 
 
 def _percent(value: float | None) -> str:

@@ -9,27 +9,51 @@ from torch import Tensor
 
 # standard errors beyond which a difference is no chance
 SURE = 2.0
+# for log-losses of one kind of model, which see far smaller differences
+SURE_OF_LOSSES = 3.0
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The better of two groups of contenders, on the validation nodes.
+    """Contenders that read edges against those that do not, on the validation nodes.
 
     Args:
         points: by how much the first group's best is above the second's in the metric, times 100.
-        errors: the paired difference of their log-losses, in standard errors; above 0 when the
-            first is better.
+        errors: how often the first is right where the second is wrong, less the reverse, in
+            standard errors.
+        losses: by how many standard errors the log-loss of a booster is better with edges than
+            without; 0 where both aren't there. The two differ in nothing but the edges, so this
+            shows what accuracy can't, as with one large class.
     """
 
     points: float
     errors: float
+    losses: float = 0.0
+
+    @property
+    def helps(self) -> bool:
+        """Whether the edges help, beyond chance."""
+        return self.errors > SURE or (self.points > 0 and self.losses > SURE_OF_LOSSES)
+
+
+def paired_hits(first: Tensor, second: Tensor, y: Tensor) -> float:
+    """Return by how many standard errors the first predictions are more often right.
+
+    Shapes:
+        - first, second: logits ``[b, C]``; y: ``[b]``
+
+    Example:
+        >>> y = torch.tensor([0, 1] * 8)
+        >>> right = torch.eye(2)[y]
+        >>> paired_hits(right, right, y), paired_hits(right, right.flip(1), y)
+        (0.0, inf)
+    """
+    right = [(logits.argmax(1) == y).double() for logits in (first, second)]
+    return _in_errors(right[0] - right[1])
 
 
 def paired_errors(first: Tensor, second: Tensor, y: Tensor) -> float:
     """Return by how many standard errors the first log-probabilities are better than the second.
-
-    The log-loss sees more than whether a prediction is right, so a few hundred nodes suffice to
-    tell two models apart where accuracy shows nothing, as with one large class.
 
     Shapes:
         - first, second: log-probabilities ``[b, C]``; y: ``[b]``
@@ -41,11 +65,15 @@ def paired_errors(first: Tensor, second: Tensor, y: Tensor) -> float:
         True
     """
     rows = torch.arange(y.numel())
-    difference = (first[rows, y] - second[rows, y]).double()
-    if y.numel() < 2:
+    return _in_errors((first[rows, y] - second[rows, y]).double())
+
+
+def _in_errors(difference: Tensor) -> float:
+    """Return the mean of a difference in its standard errors."""
+    count = difference.numel()
+    if count < 2:
         return 0.0
-    error = float(difference.std()) / math.sqrt(y.numel())
-    mean = float(difference.mean())
+    error, mean = float(difference.std()) / math.sqrt(count), float(difference.mean())
     return mean / error if error > 0 else math.copysign(math.inf, mean) if mean else 0.0
 
 
@@ -66,7 +94,7 @@ def edges_sentence(
     if found is None:
         return f"whether the edges help can't be said: not enough time{lacks}; raise --budget"
     amount = f"{found.points:+.1f} points of {metric} on validation"
-    if found.errors > SURE:
+    if found.helps:
         return f"the edges help: {amount}, beyond chance"
     if unfinished:
         return (

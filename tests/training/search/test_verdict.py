@@ -3,7 +3,12 @@
 import pytest
 import torch
 
-from herofilter.training.search.verdict import Comparison, edges_sentence, paired_errors
+from herofilter.training.search.verdict import (
+    Comparison,
+    edges_sentence,
+    paired_errors,
+    paired_hits,
+)
 
 
 def log_probabilities(right: float, count: int, y: torch.Tensor) -> torch.Tensor:
@@ -81,3 +86,20 @@ def test_sentences(found: Comparison | None, unfinished: tuple[str, ...], senten
 def test_a_graph_without_edges() -> None:
     said = edges_sentence(Comparison(0.0, 0.0), "accuracy", (), False)
     assert said == "the graph has no edges, so every model sees single nodes"
+
+
+def test_losses_of_boosters_count_only_beside_a_gain() -> None:
+    assert Comparison(0.5, 0.2, 8.0).helps
+    assert not Comparison(0.0, 0.2, 8.0).helps
+    assert not Comparison(0.5, 0.2, 2.5).helps
+    assert Comparison(0.5, 2.1).helps
+
+
+def test_hits_against_a_slow_loop() -> None:
+    generator = torch.Generator().manual_seed(2)
+    y = torch.randint(2, (60,), generator=generator)
+    one, other = (torch.randn(60, 2, generator=generator) for _ in range(2))
+    values = [int(one[i].argmax() == y[i]) - int(other[i].argmax() == y[i]) for i in range(60)]
+    mean = sum(values) / 60
+    deviation = (sum((value - mean) ** 2 for value in values) / 59) ** 0.5
+    assert paired_hits(one, other, y) == pytest.approx(mean / (deviation / 60**0.5))
