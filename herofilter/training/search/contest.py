@@ -14,7 +14,6 @@ from herofilter.callbacks import Callback, notify, with_values
 from herofilter.config import Config
 from herofilter.data import TableGraph
 from herofilter.errors import HeroFilterError
-from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.nn.naming import model_title
 from herofilter.training.metrics import full_score
 from herofilter.training.predictor import Predictor
@@ -191,8 +190,13 @@ class Contest:
             logits.double().log_softmax(1),
             len(own),
             sum(attempt.seconds for attempt in own),
-            changed_settings(predictor.saved.config, resolve_defaults(self.graph.data, Config())),
+            changed_settings(predictor.saved.config, self._recommended(name)),
         )
+
+    def _recommended(self, name: str) -> Config:
+        contender = self.contenders[name]
+        own = Config().with_settings(fixed_settings(contender, self.graph.data, ()))
+        return settle(self.graph.data, contender.model, own)
 
     def _space(self, contender: Contender, settings: tuple[str, ...]) -> SearchSpace:
         fixed = fixed_settings(contender, self.graph.data, settings)
