@@ -1,7 +1,17 @@
+from .column_effects import (
+    ColumnEffect as ColumnEffect,
+    ColumnExplainer as ColumnExplainer,
+    ColumnExplanation as ColumnExplanation,
+    NodeEffect as NodeEffect,
+)
 from .explain import (
     Explanation as Explanation,
     TokenShare as TokenShare,
     explain_node as explain_node,
+)
+from .permutation import (
+    ColumnImportance as ColumnImportance,
+    column_importance as column_importance,
 )
 from .response import (
     FilterResponse as FilterResponse,
