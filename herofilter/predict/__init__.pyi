@@ -8,6 +8,7 @@ from .explain import (
     Explanation as Explanation,
     TokenShare as TokenShare,
     explain_node as explain_node,
+    explain_prediction as explain_prediction,
 )
 from .permutation import (
     ColumnImportance as ColumnImportance,
@@ -18,6 +19,7 @@ from .response import (
     filter_response as filter_response,
 )
 from .tables import (
+    Predictor as Predictor,
     predict_tables as predict_tables,
     write_node_predictions as write_node_predictions,
 )
