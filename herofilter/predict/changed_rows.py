@@ -15,7 +15,7 @@ from herofilter.training.prepare import prepare_for
 
 # of features, or of tokens, that variants may take at once
 _BYTES = 2**26
-_MOST_VARIANTS = 2**16
+_MOST_VARIANTS, _VARIANT_BYTES, _FEWEST_VARIANTS = 2**16, 2**28, 64
 # nodes and edges that all passes over a graph may read together, and how many passes that gives
 _WORK, _FEWEST_PASSES, _MOST_PASSES = 3 * 10**7, 24, 512
 _EMPTY = torch.empty(2, 0, dtype=torch.long)
@@ -37,9 +37,10 @@ class ChangedRows(ABC):
         self.network, self.data, self.ready, self.node = network, data, ready, node
 
     @property
-    @abstractmethod
     def most(self) -> int:
-        """How many variants can be computed in reasonable time."""
+        """How many variants can be computed in reasonable time and memory."""
+        fit = _VARIANT_BYTES // (4 * max(1, int(self.data.x.size(1))))
+        return max(_FEWEST_VARIANTS, min(_MOST_VARIANTS, fit))
 
     @abstractmethod
     def others(self, most: int) -> list[int]:
@@ -70,10 +71,6 @@ class ChangedRows(ABC):
 class ChangedOwnRow(ChangedRows):
     """For a model that ignores the graph: the changed rows are a table of nodes to classify."""
 
-    @property
-    def most(self) -> int:
-        return _MOST_VARIANTS
-
     def others(self, most: int) -> list[int]:
         return []
 
@@ -102,10 +99,6 @@ class ChangedTokens(ChangedRows):
         (self.tokens,) = network.token_chunks(ready, rows)
         patches = network.patches(rows)
         self.members, self.scale = patches.index[0], network.score_scale(patches)[0]
-
-    @property
-    def most(self) -> int:
-        return _MOST_VARIANTS
 
     def others(self, most: int) -> list[int]:
         members = self.members[(self.members >= 0) & (self.members != self.node)].tolist()

@@ -1,5 +1,6 @@
 """Which columns mattered for a prediction: those of the node itself and those of other nodes."""
 
+import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -7,11 +8,13 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from herofilter.data.checks import MASKS
 from herofilter.data.tables.column_ranges import ColumnRange
 from herofilter.errors import ConfigError, GraphError
 from herofilter.nn import NodeClassifier
 from herofilter.nn.classifier import select
 from herofilter.predict.changed_rows import ChangedRows, changed_rows
+from herofilter.training.predictor import Predictor
 from herofilter.training.prepare import prepare_for
 
 MOST_CANDIDATES = 64
@@ -74,35 +77,36 @@ class ColumnExplanation:
 class ColumnExplainer:
     r"""Leave-one-column-out for single predictions of any trained model.
 
-    The features of a column are replaced by their means over the training nodes (for categories
-    the share of each), at the node itself or at one other node, and nothing else changes. With
-    :math:`\mathbf{X}'` for the features after that, the effect is
+        The features of a column are replaced by their means over the training nodes (for categories
+        the share of each), at the node itself or at one other node, and nothing else changes. With
+        :math:`\mathbf{X}'` for the features after that, the effect is
 
-    .. math::
-        \log p(\hat y \mid \mathbf{X}) - \log p(\hat y \mid \mathbf{X}').
+        .. math::
+            \log p(\hat y \mid \mathbf{X}) - \log p(\hat y \mid \mathbf{X}').
 
-    HeroFilter and models that ignore the graph compute all replacements together; other models
-    need a pass over the graph for each, so that on a large graph only the columns are tried in
-    which the node differs most from the mean, and only the neighbours with the largest weights.
+        HeroFilter and models that ignore the graph compute all replacements together; other models
+        need a pass over the graph for each, so that on a large graph only the columns are tried in
+        which the node differs most from the mean, and only the neighbours with the largest weights.
 
-    Args:
-        network: a trained model.
-        data: the graph it was built for, with features as they were read and edges as it reads
-            them; means are those of ``train_mask``, or of all nodes without one.
-        columns: which features each column consists of.
-        temperature: divides the logits, as fitted on validation nodes.
+        Args:
+            network: a trained model.
+            data: the graph it was built for, with features as they were read and edges as it reads
+                them; means are those of ``train_mask``, or of all nodes without one.
+            columns: which features each column consists of.
+            temperature: divides the logits, as fitted on validation nodes.
 
-    Example:
-        >>> from herofilter.data import csbm, select_split
-        >>> from herofilter.data.tables.column_ranges import column_ranges
-        >>> from herofilter.nn import HeroFilter
-        >>> from herofilter.patchers import FastPatcher
-        >>> data = select_split(csbm(num_nodes=60, num_classes=3), 0)
-        >>> network = HeroFilter(32, 3, patcher=FastPatcher(patch_size=4)(data))
-        >>> explainer = ColumnExplainer(network, data, column_ranges(None, 32))
-        >>> found = explainer.explain(7)
-        >>> found.columns[0].column.startswith("feature "), len(found.others) <= 3
-        (True, True)
+        Example:
+            >>> from herofilter.data import csbm, select_split
+            >>> from herofilter.data.checks import MASKS
+    from herofilter.data.tables.column_ranges import column_ranges
+            >>> from herofilter.nn import HeroFilter
+            >>> from herofilter.patchers import FastPatcher
+            >>> data = select_split(csbm(num_nodes=60, num_classes=3), 0)
+            >>> network = HeroFilter(32, 3, patcher=FastPatcher(patch_size=4)(data))
+            >>> explainer = ColumnExplainer(network, data, column_ranges(None, 32))
+            >>> found = explainer.explain(7)
+            >>> found.columns[0].column.startswith("feature "), len(found.others) <= 3
+            (True, True)
     """
 
     def __init__(
@@ -203,6 +207,19 @@ class ColumnExplainer:
         far = [-float(distance[column.start : column.stop].sum()) for column in self.columns]
         kept = sorted(range(len(far)), key=far.__getitem__)[:most]
         return [self.columns[number] for number in sorted(kept)]
+
+
+def graph_as_read(predictor: Predictor) -> Data:
+    """Return a model's graph with the edges that its network reads and features as in the table.
+
+    Labels and masks are those of the graph as it was given.
+    """
+    graph = copy.copy(predictor.prepared)
+    for name in ("x", "y", *MASKS):
+        value = predictor.data.get(name)
+        if value is not None:
+            graph[name] = value
+    return graph
 
 
 def training_mean(data: Data) -> Tensor:

@@ -57,13 +57,19 @@ class TableGraph:
 
     def position(self, node_id: str | int) -> int:
         """Return the row of the node called ``node_id``; "42" finds 42 and the other way round."""
+        return self.positions([node_id])[0]
+
+    def positions(self, node_ids: Sequence[str | int]) -> list[int]:
+        """Return the rows of several nodes, as :meth:`position` does."""
         names = self.ids.cast(pa.large_string())
-        found = int(pc.index(names, pa.scalar(str(node_id), pa.large_string())).as_py())
-        if found < 0:
-            raise GraphError(
-                f"a node must be called by an id of the graph (got {node_id!r})"
-                f"{nearest_id(str(node_id), names)}"
-            )
+        wanted = pa.array([str(node_id) for node_id in node_ids], pa.large_string())
+        found: list[int] = pc.index_in(wanted, value_set=names).to_pylist()
+        for node_id, row in zip(node_ids, found, strict=True):
+            if row is None:
+                raise GraphError(
+                    f"a node must be called by an id of the graph (got {node_id!r})"
+                    f"{nearest_id(str(node_id), names)}"
+                )
         return found
 
 
