@@ -39,6 +39,7 @@ class Booster(NodeClassifier):
 
     in_parallel = True
     boosted = True
+    ignores_graph = True
     own: Tensor
 
     def __init__(self, in_channels: int, out_channels: int) -> None:

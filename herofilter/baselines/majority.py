@@ -20,6 +20,7 @@ class Majority(NodeClassifier):
         - output: ``[b, out_channels]``, the same row for all nodes
     """
 
+    ignores_graph = True
     log_shares: Tensor
 
     def __init__(self, out_channels: int) -> None:

@@ -56,6 +56,7 @@ class NeighbourBooster(Booster):
     """
 
     full_batch = True
+    ignores_graph = False
     of_neighbours: Tensor
     sides: Tensor
 

@@ -41,6 +41,7 @@ class NodeClassifier(nn.Module, ABC):
             disk.
         in_parallel: whether it predicts in parts that several threads can compute at once.
         boosted: whether it is trained by growing trees, not by gradient steps.
+        ignores_graph: whether a node's logits depend on its own features alone.
     """
 
     feature_scaling: str = "none"
@@ -48,6 +49,7 @@ class NodeClassifier(nn.Module, ABC):
     by_rows: bool = False
     in_parallel: bool = False
     boosted: bool = False
+    ignores_graph: bool = False
 
     scaler: FeatureScaler | None
 

@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 from herofilter.callbacks import Callback
 from herofilter.data import TableGraph, check_graph, num_splits, random_splits
 from herofilter.errors import ConfigError, GraphError, RunError
+from herofilter.measures import FitWarning
 from herofilter.training.artifacts.fingerprint import fingerprint
 from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.metrics import full_score
@@ -18,6 +19,7 @@ from herofilter.training.search.choices import METRICS, check_contender, check_m
 from herofilter.training.search.contenders import CONTENDERS
 from herofilter.training.search.contest import Candidate, Clock, Contest, prefer
 from herofilter.training.search.contest_store import ContestStore
+from herofilter.training.search.result_warnings import result_warnings
 from herofilter.training.search.verdict import (
     Comparison,
     edges_sentence,
@@ -34,13 +36,15 @@ TRIALS = 40
 class Fitted:
     """The model to keep, the candidates it was chosen from, and sentences about the choice.
 
-    ``unfinished`` has the titles of contenders without a training that ended by itself.
+    ``unfinished`` has the titles of contenders without a training that ended by itself;
+    ``warnings`` are those about the tables that were handed over, then those about the scores.
     """
 
     predictor: Predictor
     candidates: dict[str, Candidate]
     unfinished: tuple[str, ...]
     said: tuple[str, ...]
+    warnings: tuple[FitWarning, ...] = ()
 
     @property
     def saved(self) -> SavedModel:
@@ -58,6 +62,7 @@ def fit_graph(
     model: str = "auto",
     metric: str = "accuracy",
     out: str | Path | None = None,
+    warnings: tuple[FitWarning, ...] = (),
 ) -> Fitted:
     """Compare several models of a graph within a time, and keep the one that validation prefers.
 
@@ -83,6 +88,8 @@ def fit_graph(
             over classes), ``auc`` or ``ap`` (average precision).
         out: the folder that the model will be in: finished trainings are kept there in ``search``,
             and the same call continues from them.
+        warnings: about the tables, to be saved with the model
+            (:func:`~herofilter.measures.table_warnings`).
     """
     check_contender(model)
     check_metric(metric)
@@ -92,7 +99,7 @@ def fit_graph(
         budget = Clock(budget)
     if trials is not None and trials < 1:
         raise ConfigError(f"trials must be at least 1 (got {trials})")
-    graph = replace(graph, data=_with_split(graph.data, seed))
+    graph = with_split(graph, seed)
     header = {
         "graph": fingerprint(graph.data),
         "settings": list(settings),
@@ -116,10 +123,10 @@ def fit_graph(
         callback,
     )
     contest.run()
-    return _conclude(contest, model)
+    return _conclude(contest, model, warnings)
 
 
-def _conclude(contest: Contest, model: str) -> Fitted:
+def _conclude(contest: Contest, model: str, warnings: tuple[FitWarning, ...]) -> Fitted:
     candidates = contest.candidates()
     if not set(candidates) - {"majority"}:
         failed = [attempt.message for attempt in contest.attempts if attempt.message]
@@ -132,6 +139,8 @@ def _conclude(contest: Contest, model: str) -> Fitted:
         contender.title for name, contender in contest.contenders.items() if name not in finished
     )
     test = {name: _test_score(entry, data) for name, entry in candidates.items()}
+    found = result_warnings(kept.predictor, kept.val, test[kept.contender.name], kept.title)
+    warnings = (*warnings, *found)
     metrics = {
         "kept": kept.contender.name,
         "metric": contest.metric,
@@ -141,6 +150,7 @@ def _conclude(contest: Contest, model: str) -> Fitted:
             for name, entry in candidates.items()
         },
         "unfinished": list(unfinished),
+        "warnings": [warning.to_dict() for warning in warnings],
         "seconds": round(contest.clock.elapsed, 1),
         "budget": contest.clock.budget,
     }
@@ -148,7 +158,7 @@ def _conclude(contest: Contest, model: str) -> Fitted:
         replace(kept.predictor.saved, metrics=metrics, graph=contest.graph)
     )
     said = _sentences(contest, candidates, kept, unfinished, finished)
-    return Fitted(predictor, candidates, unfinished, said)
+    return Fitted(predictor, candidates, unfinished, said, warnings)
 
 
 def _test_score(entry: Candidate, data: Data) -> dict[str, Any]:
@@ -157,12 +167,14 @@ def _test_score(entry: Candidate, data: Data) -> dict[str, Any]:
     return full_score(logits, data.y[nodes])
 
 
-def _with_split(data: Data, seed: int) -> Data:
+def with_split(graph: TableGraph, seed: int) -> TableGraph:
+    """Return the graph with masks: its own, or a split of the labelled nodes within each class."""
+    data = graph.data
     if data.get("y") is None:
         raise GraphError("the graph must have labels to learn from (got none); name their column")
     data = data.clone() if num_splits(data) else _split(data, seed)
     check_graph(data, split_required=True)
-    return data
+    return replace(graph, data=data)
 
 
 def _split(data: Data, seed: int) -> Data:
