@@ -117,8 +117,8 @@ def model_table(models: list[ModelEntry]) -> Table:
         pad_edge=False,
     )
     for title in ("name", "paper", "holds in memory", "scales", "mini-\nbatch", "options"):
-        # the longest name of a paper is one word of 15 letters
-        least = 15 if title == "paper" else None
+        # so long are the longest words of these columns
+        least = {"paper": 15, "options": 9}.get(title)
         table.add_column(title, no_wrap=title not in ("paper", "holds in memory"), min_width=least)
     for entry in models:
         table.add_row(
