@@ -117,9 +117,7 @@ def model_table(models: list[ModelEntry]) -> Table:
         pad_edge=False,
     )
     for title in ("name", "paper", "holds in memory", "scales", "mini-\nbatch", "options"):
-        # so long are the longest words of these columns
-        least = {"paper": 15, "options": 9}.get(title)
-        table.add_column(title, no_wrap=title not in ("paper", "holds in memory"), min_width=least)
+        table.add_column(title, no_wrap=title not in ("paper", "holds in memory"))
     for entry in models:
         table.add_row(
             entry.name,
