@@ -104,7 +104,7 @@ class Booster(NodeClassifier):
 
 @register_model(
     "booster",
-    paper="boosted trees, scikit-learn",
+    paper="boosted trees",
     needs="nothing but the features",
     scales=True,
     batches=True,

@@ -156,7 +156,7 @@ class NeighbourBooster(Booster):
 
 @register_model(
     "neighbour-booster",
-    paper="boosted trees, scikit-learn",
+    paper="boosted trees",
     needs="the edges and a table of the columns of neighbours",
     scales=True,
     directed=True,
