@@ -40,7 +40,13 @@ class Majority(NodeClassifier):
         return self.log_shares.expand(count, -1)
 
 
-@register_model("majority", paper="the most frequent class", needs="nothing", scales=True)
+@register_model(
+    "majority",
+    paper="the most frequent class",
+    needs="nothing",
+    scales=True,
+    gradients=False,
+)
 def build_majority(data: Data, config: Config, spec: GraphSpec) -> Majority:
     """Build the most frequent class for a graph."""
     return Majority(spec.num_classes)
