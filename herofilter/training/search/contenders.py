@@ -1,5 +1,6 @@
 """Who is compared by a fit: from the most frequent class to HeroFilter with known labels."""
 
+import importlib.util
 from dataclasses import dataclass
 
 from torch_geometric.data import Data
@@ -76,6 +77,20 @@ CONTENDERS = (
         3.0,
     ),
 )
+
+
+INSTALL_BOOSTERS = "pip install 'herofilter[tables]'"
+
+
+def available(model: str = "auto") -> list[Contender]:
+    """Return who takes part: all, or beside the most frequent class only the one that is named.
+
+    Boosters need scikit-learn; where it isn't installed they are left out, unless one is named.
+    """
+    if model != "auto":
+        return [entry for entry in CONTENDERS if entry.name in ("majority", model)]
+    boosts = importlib.util.find_spec("sklearn") is not None
+    return [entry for entry in CONTENDERS if boosts or not entry.name.endswith("booster")]
 
 
 def label_settings(data: Data) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.metrics import full_score
 from herofilter.training.predictor import Predictor
 from herofilter.training.search.choices import METRICS, check_contender, check_metric
-from herofilter.training.search.contenders import CONTENDERS
+from herofilter.training.search.contenders import INSTALL_BOOSTERS, available
 from herofilter.training.search.contest import Candidate, Clock, Contest, prefer
 from herofilter.training.search.contest_store import ContestStore
 from herofilter.training.search.result_warnings import result_warnings
@@ -109,11 +109,7 @@ def fit_graph(
     }
     contest = Contest(
         graph,
-        [
-            entry
-            for entry in CONTENDERS
-            if model in ("auto", entry.name) or entry.name == "majority"
-        ],
+        available(model),
         metric,
         budget,
         seed,
@@ -236,6 +232,8 @@ def _sentences(
         found = _compare(judged[0], judged[1], contest) if all(judged) else None
         has_edges = contest.graph.data.edge_index.numel() > 0
         said.append(edges_sentence(found, words, unfinished, has_edges))
+        if "booster" not in contest.contenders:
+            said.append(f"no booster took part: {INSTALL_BOOSTERS} adds them")
     return tuple(said)
 
 

@@ -12,7 +12,7 @@ from herofilter.callbacks import Event
 from herofilter.data import TableGraph, csbm
 from herofilter.data.synthetic.weak_features import weak_features_graph
 from herofilter.errors import ConfigError, RunError
-from herofilter.training.search import contest as module
+from herofilter.training.search import contenders, contest as module
 from herofilter.training.search.choices import CONTENDER_NAMES
 from herofilter.training.search.contenders import CONTENDERS
 from herofilter.training.search.contest import Clock
@@ -134,6 +134,15 @@ def test_patches_that_would_not_be_ready_in_time_are_not_begun(
     assert "herofilter" not in fitted.candidates
     states = [str(event.values["state"]) for event in lines if event.stage == "trial"]
     assert sum(state.startswith("not enough time: its patches alone") for state in states) == 2
+
+
+def test_without_scikit_learn_there_are_no_boosters(
+    graph: TableGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contenders.importlib.util, "find_spec", lambda name: None)
+    fitted = fit(graph)
+    assert not {"booster", "neighbour-booster"} & set(fitted.candidates)
+    assert fitted.said[-1] == ("no booster took part: pip install 'herofilter[tables]' adds them")
 
 
 def test_a_contender_that_fails_is_told(graph: TableGraph) -> None:
