@@ -142,7 +142,7 @@ def test_train(cli: Cli, mine: str, tmp_path: Path) -> None:
         "environment.json",
         "metrics.json",
         "split-0",
-        "split-1",
+        "split-2",
     }
     saved = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
     expected = Config().replace(patch_size=4, hidden_channels=8, epochs=3)
@@ -290,9 +290,9 @@ def test_the_users_graph_is_trained_by_auto(
     cli: Cli, mine: str, monkeypatch: pytest.MonkeyPatch, args: list[str], model: str
 ) -> None:
     def quick(train: Callable[..., Any], index: int) -> Callable[..., Any]:
-        def run(*given: Any) -> Any:
+        def run(*given: Any, **more: Any) -> Any:
             config = given[index].replace(patch_size=4, epochs=1)
-            return train(*given[:index], config, *given[index + 1 :])
+            return train(*given[:index], config, *given[index + 1 :], **more)
 
         return run
 
