@@ -30,7 +30,7 @@ class GCN(ConvStack):
     """
 
     @property
-    def hops(self) -> int | None:
+    def reach(self) -> int | None:
         return len(self.convs)
 
     def init_convs(self, widths: list[int]) -> nn.ModuleList:

@@ -41,7 +41,7 @@ class NodeClassifier(nn.Module, ABC):
             disk.
         in_parallel: whether it predicts in parts that several threads can compute at once.
         ignores_graph: whether a node's logits depend on its own features alone.
-        hops: how many edges away the nodes are at most whose features a node's logits depend on,
+        reach: how many edges away the nodes are at most whose features a node's logits depend on,
             if nothing but the degrees of these nodes matters besides and no layer knows the graph;
             None where that isn't so.
     """
@@ -55,7 +55,7 @@ class NodeClassifier(nn.Module, ABC):
     scaler: FeatureScaler | None
 
     @property
-    def hops(self) -> int | None:
+    def reach(self) -> int | None:
         return None
 
     def __init__(self) -> None:

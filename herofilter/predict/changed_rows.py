@@ -149,8 +149,8 @@ class ChangedGraph(ChangedRows):
         super().__init__(network, data, ready, node)
         n = int(data.num_nodes or 0)
         self.part, self.place = ready, torch.arange(n)
-        if network.hops is not None:
-            near = nodes_within(ready.edge_index, n, node, network.hops + 1)
+        if network.reach is not None:
+            near = nodes_within(ready.edge_index, n, node, network.reach + 1)
             # otherwise cutting the part out would take longer than it saves
             if 2 * near.numel() < n:
                 self.part = subgraph(ready, near)
