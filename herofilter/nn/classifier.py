@@ -42,6 +42,9 @@ class NodeClassifier(nn.Module, ABC):
         in_parallel: whether it predicts in parts that several threads can compute at once.
         boosted: whether it is trained by growing trees, not by gradient steps.
         ignores_graph: whether a node's logits depend on its own features alone.
+        reach: how many edges away the nodes are at most whose features a node's logits depend on,
+            if nothing but the degrees of these nodes matters besides and no layer knows the graph;
+            None where that isn't so.
     """
 
     feature_scaling: str = "none"
@@ -52,6 +55,10 @@ class NodeClassifier(nn.Module, ABC):
     ignores_graph: bool = False
 
     scaler: FeatureScaler | None
+
+    @property
+    def reach(self) -> int | None:
+        return None
 
     def __init__(self) -> None:
         super().__init__()
