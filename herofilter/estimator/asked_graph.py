@@ -136,7 +136,7 @@ def _same_up_to_rounding(x: Tensor, known: Tensor) -> bool:
     if x.shape != known.shape:
         return False
     one, other = _comparable(x, known)
-    largest = np.asarray(_largest(other), dtype=np.float64)
+    largest = _largest(other).astype(np.float64)
     bound = _ROUNDING * largest + _NOISE * largest.max()
     return bool((_largest(one - other) <= bound).all())
 
@@ -153,4 +153,4 @@ def _comparable(x: Tensor, known: Tensor) -> tuple[Any, Any]:
 
 def _largest(matrix: Any) -> np.ndarray:
     found = abs(matrix).max(axis=0)
-    return found.toarray().ravel() if sp.issparse(found) else found
+    return np.asarray(found.toarray().ravel() if sp.issparse(found) else found)

@@ -236,9 +236,7 @@ class HeroFilterClassifier(Base):
         self.config_, self.temperature_ = saved.config, saved.temperature
         self.history_ = saved.history
 
-    def _training_graph(
-        self, X: Any, y: Any, edge_index: Any, edge_weight: Any
-    ) -> TrainingGraph:
+    def _training_graph(self, X: Any, y: Any, edge_index: Any, edge_weight: Any) -> TrainingGraph:
         if self.graph is not None and self.edges is not None:
             raise ConfigError(
                 "graph and edges must not both be set (got both); graph holds the edges, too"

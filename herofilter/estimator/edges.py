@@ -58,9 +58,7 @@ def check_ends(edge_index: Tensor, rows: int) -> None:
 def is_frame(value: Any) -> bool:
     """Return whether a value is a data frame: of pandas, of Arrow, or of a library like Polars."""
     pandas = sys.modules.get("pandas")
-    if isinstance(value, pa.Table) or (
-        pandas is not None and isinstance(value, pandas.DataFrame)
-    ):
+    if isinstance(value, pa.Table) or (pandas is not None and isinstance(value, pandas.DataFrame)):
         return True
     return hasattr(value, "columns") and hasattr(value, "__arrow_c_stream__")
 

@@ -373,8 +373,8 @@ FEW = graph(10)
         (
             (FEW.x, np.linspace(0, 1, 10), FEW.edge_index),
             GraphError,
-            "y must hold classes (got continuous numbers such as 0.111111): regression isn't supported; "
-            "make classes of the numbers, for instance by quantiles",
+            "y must hold classes (got continuous numbers such as 0.111111): regression isn't "
+            "supported; make classes of the numbers, for instance by quantiles",
         ),
         (
             (FEW.x, ["a", 1] * 5, FEW.edge_index),

@@ -79,8 +79,8 @@ def _of_one_kind(labels: np.ndarray) -> np.ndarray:
         wrong = (np.floor(labels) != labels) | np.isinf(labels)
         if wrong.any():
             raise GraphError(
-                f"y must hold classes (got continuous numbers such as {labels[wrong][0]:g}): regression "
-                "isn't supported; make classes of the numbers, for instance by quantiles"
+                f"y must hold classes (got continuous numbers such as {labels[wrong][0]:g}): "
+                "regression isn't supported; make classes of the numbers, for instance by quantiles"
             )
         labels = labels.astype(np.int64)
     if labels.size and labels.dtype.kind not in "iubU":
