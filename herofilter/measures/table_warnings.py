@@ -117,7 +117,7 @@ def _imbalance(graph: TableGraph) -> list[FitWarning]:
         FitWarning(
             "imbalance",
             f"{percent(share)} of the training nodes are {name!r}, so that accuracy says little",
-            "look at balanced accuracy and macro F1, and try --class-weights",
+            "choose by balanced accuracy with --metric balanced, or try --class-weights",
             "classes",
         )
     ]

@@ -167,7 +167,7 @@ def test_a_large_majority() -> None:
     assert (warning.kind, warning.where) == ("imbalance", "classes")
     assert str(warning) == (
         "80.6 % of the training nodes are 'no', so that accuracy says little; "
-        "look at balanced accuracy and macro F1, and try --class-weights"
+        "choose by balanced accuracy with --metric balanced, or try --class-weights"
     )
 
 
