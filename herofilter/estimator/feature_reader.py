@@ -70,7 +70,7 @@ class FeatureReader:
                 UserWarning,
                 stacklevel=5,
             )
-            table = pa.table({name: array[:, i] for i, name in enumerate(self.names)})
+            table = _named(array, self.names)
         table, notes = self.encoder.read_numbers(table)
         for note in notes:
             warnings.warn(note, UserWarning, stacklevel=5)
@@ -109,13 +109,25 @@ def _table(X: Any) -> pa.Table:
     if hasattr(X, "set_axis") and hasattr(X, "reset_index"):
         # row labels are no feature, and Arrow wants names that are text
         X = X.set_axis([str(name) for name in X.columns], axis=1).reset_index(drop=True)
-    table = read_table(X, "columns of X")
+    table = read_table(X, "data frame X")
     if not table.num_rows or not table.num_columns:
         raise GraphError(
             f"X must have rows and columns (got {table.num_rows} rows and {table.num_columns} "
             "columns); give at least one of each"
         )
     return table
+
+
+def _named(array: np.ndarray, names: tuple[str, ...]) -> pa.Table:
+    try:
+        # NaN is missing, as in a data frame
+        columns = [pa.array(column, from_pandas=True) for column in array.T]
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise GraphError(
+            f"each column of X must hold one kind of value ({error}); convert mixed columns, or "
+            "give a data frame"
+        ) from error
+    return pa.table(columns, names=list(names))
 
 
 def _width(array: np.ndarray) -> int:

@@ -163,6 +163,14 @@ def test_without_edges_a_warning_says_what_happens() -> None:
     assert (silent.predict_proba() == explicit.predict_proba()).all()
 
 
+@pytest.mark.parametrize("model", ["mlp", "gcn", "booster"])
+def test_other_models_without_edges(model: str) -> None:
+    classifier = quick(edges=[], model=model).fit(X, Y)
+    np.testing.assert_allclose(
+        classifier.predict_proba(X[[5, 2]]), classifier.predict_proba()[[5, 2]], atol=1e-6
+    )
+
+
 def test_rows_without_edges_are_independent(alone: HeroFilterClassifier) -> None:
     every = alone.predict_proba(X)
     assert (every == alone.predict_proba()).all()
@@ -338,6 +346,26 @@ def test_a_matrix_after_a_frame_has_its_columns_in_order() -> None:
     assert (found == classifier.predict_proba()).all()
     with pytest.raises(GraphError, match="X has 3 features, but HeroFilterClassifier is expect"):
         classifier.predict(np.zeros((60, 3)))
+
+
+def test_columns_of_mixed_kinds_are_refused() -> None:
+    mixed = table().astype(object)
+    mixed.loc[3, "age"] = "old"
+    with pytest.raises(DatasetError, match="the columns of the data frame X must have"):
+        quick().fit(mixed, Y, EDGES)
+    classifier = framed()
+    with (
+        pytest.warns(UserWarning, match="X does not have valid feature names"),
+        pytest.raises(GraphError, match="each column of X must hold one kind of value"),
+    ):
+        classifier.predict(mixed.to_numpy(dtype=object))
+
+
+def test_a_frame_without_usable_columns_has_the_degrees() -> None:
+    with pytest.warns(UserWarning, match="the degrees of nodes are their features"):
+        classifier = quick().fit(pd.DataFrame({"same": [1] * 60}), Y, EDGES)
+    again = classifier.predict_proba(pd.DataFrame({"same": [1] * 60}))
+    assert (again == classifier.predict_proba()).all()
 
 
 def test_columns_that_are_left_out_are_told() -> None:
