@@ -137,8 +137,9 @@ class Service:
                 "the model must have no column called 'id' beside the ids to read nodes from JSON "
                 "(got one); rename it and fit anew, or use herofilter predict"
             )
-        table = rows_table(nodes, names, () if encoder is None else encoder.text_columns)
-        table = table.append_column("id", id_column([node["id"] for node in nodes]))
+        found = rows_table(nodes, names, () if encoder is None else encoder.text_columns)
+        ids = id_column([node["id"] for node in nodes])
+        table = pa.table({"id": ids, **{name: found[name] for name in found.column_names}})
         unknown = sorted({name for node in nodes for name in node} - {"id", *names})
         if not unknown:
             return table, []
