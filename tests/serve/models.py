@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from herofilter.config import Config
-from herofilter.data import read_graph
+from herofilter.data import TableGraph, read_graph
 from herofilter.predict import Predictor
 from herofilter.training.recipe import PreparedGraphs, fit_split, make_predictor, settle
 from herofilter.training.search.fitting import with_split
@@ -21,7 +21,12 @@ MODELS = {
 
 def fit_tables(folder: Path, name: str) -> Predictor:
     """Fit a model to the tables of a folder."""
-    graph = with_split(read_graph(folder / "edges.csv", folder / "nodes.csv", "topic"), 0)
+    return fit_graph(read_graph(folder / "edges.csv", folder / "nodes.csv", "topic"), name)
+
+
+def fit_graph(graph: TableGraph, name: str) -> Predictor:
+    """Fit a model to a graph with labels."""
+    graph = with_split(graph, 0)
     config = Config().replace(epochs=20, hidden_channels=8).with_settings(MODELS[name])
     config = settle(graph.data, name, config)
     trained = fit_split(PreparedGraphs(graph.data, len(graph.classes)), name, config)

@@ -1,9 +1,12 @@
 """The contract of the service: answers of the command line, one sentence for every mistake."""
 
+import asyncio
 import html
 import json
 import os
 import re
+import threading
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,11 +16,14 @@ from fastapi.testclient import TestClient
 from httpx import Response
 
 import herofilter
+from herofilter.data.tables.read_graph import read_tables
+from herofilter.data.tables.table_columns import TableColumns
+from herofilter.errors import RunError
 from herofilter.predict import Predictor
-from herofilter.serve import Limits, Service, create_app
-from herofilter.serve.bodies import HealthAnswer, PredictAnswer
+from herofilter.serve import Limits, Service, app as app_module, create_app, request_body
+from herofilter.serve.bodies import HealthAnswer, PredictAnswer, PredictRequest
 from tests.cli.test_cli import Cli, cli as cli
-from tests.serve.models import MODELS, fit_tables, new_tables, rows
+from tests.serve.models import MODELS, fit_graph, fit_tables, new_tables, rows
 from tests.user_tables import COLUMNS, NAMES
 
 JSON = {"Content-Type": "application/json"}
@@ -376,3 +382,78 @@ def test_a_bug_is_one_sentence_without_a_traceback(
     assert answer.status_code == 500
     said = "the service failed at this request, which is a bug; its log says where"
     assert answer.json() == {"error": said}
+
+
+def test_only_some_requests_may_wait(served_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = Service(Predictor.load(served_folder / "model"))
+    started, go_on = threading.Event(), threading.Event()
+
+    def wait(_: object) -> dict[str, Any]:
+        started.set()
+        assert go_on.wait(30)
+        return {}
+
+    monkeypatch.setattr(service, "predict", wait)
+    monkeypatch.setattr(app_module, "MOST_WAITING", 1)
+    client = TestClient(create_app(service))
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(client.post, "/predict", json={})
+        assert started.wait(30)
+        # the worker is busy, and yet the service says that it is well
+        assert client.get("/health").status_code == 200
+        second = client.post("/predict", json={})
+        go_on.set()
+        assert first.result().json() == {}
+    assert second.status_code == 503
+    said = "at most 1 requests can wait (got one more); try again soon"
+    assert second.json() == {"error": said}
+    assert client.post("/predict", json={}).status_code == 200
+
+
+def ask_directly(client: TestClient, receive: Callable[[], Awaitable[Any]]) -> tuple[int, Any]:
+    """Send a request whose body comes as ``receive`` gives it."""
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": "/predict", "headers": headers}
+    asyncio.run(client.app({**scope, "query_string": b"", "root_path": ""}, receive, send))
+    return sent[0]["status"], json.loads(sent[1]["body"])
+
+
+def test_a_body_that_never_ends(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def stall() -> Any:
+        await asyncio.sleep(60)
+
+    async def leave() -> Any:
+        return {"type": "http.disconnect"}
+
+    async def more() -> Any:
+        return {"type": "http.request", "body": b" " * 2**20, "more_body": True}
+
+    monkeypatch.setattr(request_body, "MOST_SECONDS", 0.05)
+    status, answer = ask_directly(client, stall)
+    assert (status, answer["error"][:33]) == (408, "the body must arrive within 0 s (")
+    monkeypatch.undo()
+    status, answer = ask_directly(client, leave)
+    assert status == 400
+    assert answer == {"error": "the body must be sent completely (got a part of it)"}
+    status, answer = ask_directly(client, more)
+    assert (status, answer["error"][:30]) == (413, "the body must have at most 838")
+
+
+def test_a_column_called_id_is_refused(served_folder: Path, tmp_path: Path) -> None:
+    text = (served_folder / "nodes.csv").read_text()
+    lines = [line.split(",", 1) for line in text.splitlines()]
+    head, *rest = [f"{name},{name},{cells}" for name, cells in lines]
+    renamed = head.replace("id,id,age", "person,name,id")
+    (tmp_path / "nodes.csv").write_text("\n".join([renamed, *rest]))
+    (tmp_path / "edges.csv").write_text((served_folder / "edges.csv").read_text())
+    columns = TableColumns(id="person", label="topic", features=("id", "score"))
+    graph = read_tables(tmp_path / "edges.csv", tmp_path / "nodes.csv", columns)
+    service = Service(fit_graph(graph, "mlp"))
+    assert len(service.predict(PredictRequest(ids=["user:1"]))["predictions"]) == 1
+    with pytest.raises(RunError, match="the model must have no column called 'id' beside the ids"):
+        service.predict(PredictRequest(nodes=[{"id": "n"}]))
