@@ -110,10 +110,12 @@ def create_app(service: Service) -> FastAPI:
 
     @app.get("/", include_in_schema=False)
     @app.get("/docs", include_in_schema=False)
-    async def docs() -> HTMLResponse:
+    async def docs(request: Request) -> HTMLResponse:
         # nothing on the page is loaded from elsewhere
         headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
-        return HTMLResponse(render_page(app.openapi(), service.health()), headers=headers)
+        url = str(request.base_url).rstrip("/")
+        page = render_page(app.openapi(), service.health(), url, service.first_id)
+        return HTMLResponse(page, headers=headers)
 
     return app
 

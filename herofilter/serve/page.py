@@ -1,6 +1,7 @@
 """The page that describes the service, from its OpenAPI description and nothing from elsewhere."""
 
 import json
+import shlex
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,11 +10,6 @@ from pydantic import BaseModel
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-EXAMPLES = {
-    "/predict": {"ids": ["user:1", "user:2"]},
-    "/explain": {"id": "user:1"},
-}
 
 
 def describe_bodies(kind: type[BaseModel]) -> dict[str, Any]:
@@ -35,15 +31,23 @@ def _inlined(value: Any, definitions: dict[str, Any]) -> Any:
     return {key: _inlined(each, definitions) for key, each in value.items()}
 
 
-def render_page(openapi: dict[str, Any], health: dict[str, Any]) -> str:
-    """Return the page: what is served, each request with its fields, its answers, an example."""
+def render_page(openapi: dict[str, Any], health: dict[str, Any], url: str, node: str | int) -> str:
+    """Return the page: what is served, each request with its fields, its answers, an example.
+
+    Args:
+        openapi: the description of all requests.
+        health: what ``/health`` answers.
+        url: of the service, for the examples.
+        node: the id of a node, for the examples.
+    """
+    examples = {"/predict": {"ids": [node]}, "/explain": {"id": node}}
     requests = [
         {
             "method": method.upper(),
             "path": path,
             "summary": entry["summary"],
             "fields": _fields(entry),
-            "example": json.dumps(EXAMPLES[path]) if path in EXAMPLES else None,
+            "example": _command(url + path, examples[path]) if path in examples else None,
             "answers": {code: said["description"] for code, said in entry["responses"].items()},
         }
         for path, methods in openapi["paths"].items()
@@ -51,6 +55,11 @@ def render_page(openapi: dict[str, Any], health: dict[str, Any]) -> str:
     ]
     page: str = _templates().get_template("docs.html").render(requests=requests, health=health)
     return page
+
+
+def _command(url: str, body: dict[str, Any]) -> str:
+    words = ("curl", "-H", "Content-Type: application/json", "-d", json.dumps(body), url)
+    return shlex.join(words)
 
 
 def _fields(entry: dict[str, Any]) -> list[dict[str, Any]]:

@@ -60,6 +60,12 @@ class Service:
         self._classes = known.graph.shown_classes
         self._known = predictions_table(known.ids, self._classes, known.probabilities)
 
+    @property
+    def first_id(self) -> str | int:
+        """The id of some node, as an example."""
+        found: str | int = self._known["id"][0].as_py()
+        return found
+
     def health(self) -> dict[str, Any]:
         """Return what is served."""
         saved = self._predictor.saved

@@ -5,6 +5,7 @@ import html
 import json
 import os
 import re
+import shlex
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -76,7 +77,13 @@ def test_health_says_what_is_served(client: TestClient) -> None:
     HealthAnswer.model_validate(answer.json())
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name == "neighbour-booster"))
+        for name in MODELS
+    ],
+)
 def test_answers_are_those_of_the_command_line(
     cli: Cli, served_folder: Path, tmp_path: Path, name: str
 ) -> None:
@@ -332,9 +339,10 @@ def test_the_page_and_openapi_need_nothing_from_elsewhere(client: TestClient) ->
         assert not re.search(r"""(src|href)=["']?(https?:)?//""", answer.text)
         for shown in ("POST /predict", "POST /explain", "GET /health", "drop_unknown", *COLUMNS):
             assert shown in answer.text
-    examples = re.findall(r"-d '(.*)' HOST(/\w+)", html.unescape(client.get("/docs").text))
-    assert [path for _, path in examples] == ["/predict", "/explain"]
-    for body, path in examples:
+    shown = html.unescape(client.get("/docs").text)
+    commands = [shlex.split(line) for line in re.findall(r"<pre>(.*)</pre>", shown)]
+    for (*_, flag, body, url), path in zip(commands, ("/predict", "/explain"), strict=True):
+        assert (flag, url) == ("-d", f"http://testserver{path}")
         assert client.post(path, content=body, headers=JSON).status_code == 200
 
 
