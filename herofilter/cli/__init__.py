@@ -14,6 +14,7 @@ from herofilter.cli import (
     graphs as graphs,
     patch as patch,
     reproduce as reproduce,
+    serve as serve,
     train as train,
     tune as tune,
 )
