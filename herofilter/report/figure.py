@@ -12,6 +12,8 @@ Label = str | float
 class Lines:
     """A curve through points; ``errors`` are half the height of the bars around them.
 
+    ``dashed`` is for what a curve is compared with, ``filled`` for the area below it.
+
     Example:
         >>> Lines("GCN", x=(0.1, 0.5), y=(90.0, 40.0)).kind
         'lines'
@@ -22,6 +24,8 @@ class Lines:
     y: Values
     errors: Values | None = None
     markers: bool = True
+    dashed: bool = False
+    filled: bool = False
     kind: ClassVar[str] = "lines"
 
 
@@ -48,12 +52,17 @@ class Bars:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """Colours over a grid: ``z`` has a row per ``y`` with an entry per ``x``."""
+    """Colours over a grid: ``z`` has a row per ``y`` with an entry per ``x``.
+
+    A number format such as ``.2f`` in ``written`` writes the values into the grid, whose first row
+    is then on top, as in a matrix.
+    """
 
     x: Sequence[Label]
     y: Sequence[Label]
     z: Sequence[Values]
     label: str
+    written: str = ""
     kind: ClassVar[str] = "heat map"
 
 
@@ -81,6 +90,8 @@ class Panel:
     marks: tuple[Mark, ...]
     log_x: bool = False
     log_y: bool = False
+    x_range: tuple[float, float] | None = None
+    y_range: tuple[float, float] | None = None
 
     @property
     def is_3d(self) -> bool:

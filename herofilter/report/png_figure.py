@@ -38,6 +38,10 @@ def _draw(canvas: Any, axes: Any, panel: Panel, legend: bool) -> None:
         axes.set_xscale("log")
     if panel.log_y:
         axes.set_yscale("log")
+    if panel.x_range is not None:
+        axes.set_xlim(panel.x_range)
+    if panel.y_range is not None:
+        axes.set_ylim(panel.y_range)
     if panel.is_3d:
         # the labels of three axes need room
         axes.set_box_aspect(None, zoom=0.82)
@@ -70,14 +74,21 @@ def _draw_mark(canvas: Any, axes: Any, mark: Mark, colour: str, bars: list[Bars]
             None if mark.errors is None else _floats(mark.errors),
             color=colour,
             label=mark.name,
+            linestyle="--" if mark.dashed else "-",
             marker="o" if mark.markers else "",
             markersize=4,
             capsize=2,
         )
+        if mark.filled:
+            axes.fill_between(_floats(mark.x), _floats(mark.y), color=colour, alpha=0.3)
     elif isinstance(mark, Points):
         axes.plot(_floats(mark.x), _floats(mark.y), "o", color=colour, label=mark.name)
     elif isinstance(mark, HeatMap):
-        image = axes.imshow([_floats(row) for row in mark.z], aspect="auto", origin="lower")
+        first = "upper" if mark.written else "lower"
+        image = axes.imshow([_floats(row) for row in mark.z], aspect="auto", origin=first)
+        for row, values in enumerate(mark.z if mark.written else ()):
+            for column, value in enumerate(_floats(values)):
+                axes.text(column, row, f"{value:{mark.written}}", ha="center", va="center")
         axes.set_xticks(*_ticks(mark.x))
         axes.set_yticks(*_ticks(mark.y))
         canvas.colorbar(image, ax=axes, label=mark.label)

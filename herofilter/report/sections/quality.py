@@ -1,0 +1,194 @@
+"""How good is it? The measure with its interval, beside others; where it errs."""
+
+import torch
+
+from herofilter.report.figure import Bars, Figure, HeatMap, Lines, Panel
+from herofilter.report.interval import (
+    count,
+    mean_error,
+    percent,
+    share_error,
+    share_interval,
+)
+from herofilter.report.page_parts import Chart, Charts, Part, Section, Table, Tile, Tiles, Words
+from herofilter.report.sections.node_groups import by_degree, by_heterophily, commonest_class
+from herofilter.report.subject import Subject
+from herofilter.training.metrics import full_score
+
+_WORDS = {"test": "test", "val": "validation"}
+_MOST_CLASSES = 16
+_BINS = 10
+
+
+def quality_section(subject: Subject) -> Section:
+    """Return the section, or one that says that no label is left to judge by."""
+    name, title = "quality", "How good is it?"
+    if not subject.judged_part:
+        words = "No node outside the training part has a label, so nothing can be said of quality."
+        return Section(name, title, (Words((words,)),))
+    measured = _measures(subject)
+    parts: list[Part] = [_tiles(subject, measured), Words((_opening(subject),))]
+    parts += [_comparison(subject), Charts((_confusion(subject), _reliability(subject)))]
+    parts.append(Charts((by_heterophily(subject), by_degree(subject))))
+    parts.append(_classes(subject, measured))
+    return Section(name, title, tuple(parts))
+
+
+def accuracy_of(subject: Subject) -> tuple[float, float]:
+    """Return the accuracy and half the width of its 95 % interval, over splits if several."""
+    values = list(subject.record.splits.values())
+    spread = mean_error(values)
+    if spread is not None:
+        return sum(values) / len(values), spread
+    right = int((subject.predicted == subject.labels)[subject.judged].sum())
+    return right / subject.judged.numel(), share_error(right, subject.judged.numel())
+
+
+def majority_accuracy(subject: Subject) -> float:
+    """Return what predicting the commonest training class everywhere would reach."""
+    y = subject.labels[subject.judged]
+    return float((y == commonest_class(subject)).double().mean())
+
+
+def _measures(subject: Subject) -> dict[str, object]:
+    logits = subject.probabilities[subject.judged].clamp(min=1e-12).log()
+    return full_score(logits, subject.labels[subject.judged])
+
+
+def _tiles(subject: Subject, measured: dict[str, object]) -> Tiles:
+    accuracy, error = accuracy_of(subject)
+    part, several = _WORDS[subject.judged_part], len(subject.record.splits)
+    where = f"95 % interval ± {100 * error:.1f}, " + (
+        f"over {several} splits" if several > 1 else count(subject.judged.numel(), f"{part} node")
+    )
+    shown = {"balanced_accuracy": "Balanced accuracy", "macro_f1": "Macro F1", "auc": "AUC"}
+    more = [
+        Tile(title, percent(_number(measured[key])))
+        for key, title in shown.items()
+        if measured[key] is not None
+    ]
+    gap = percent(_number(measured["calibration_error"]))
+    return Tiles(
+        (
+            Tile(f"{part.capitalize()} accuracy", percent(accuracy), where),
+            Tile("Always the commonest class", percent(majority_accuracy(subject))),
+            *more,
+            Tile("Calibration error", gap, "confidence against accuracy"),
+        )
+    )
+
+
+def _number(value: object) -> float:
+    return float(value)  # type: ignore[arg-type]
+
+
+def _opening(subject: Subject) -> str:
+    accuracy, error = accuracy_of(subject)
+    plain = majority_accuracy(subject)
+    part = _WORDS[subject.judged_part]
+    gain = accuracy - plain
+    said = (
+        f"{subject.model} is right for {percent(accuracy)} of the {part} nodes; always naming the "
+        f"commonest class would be right for {percent(plain)}"
+    )
+    if gain <= error:
+        return f"{said}, so it is not better than that beyond chance."
+    split = subject.record.split
+    if split is not None and len(subject.record.splits) > 1:
+        return f"{said}. The charts below show split {split}."
+    return f"{said}, {100 * gain:.1f} points less."
+
+
+def _comparison(subject: Subject) -> Chart:
+    accuracy, error = accuracy_of(subject)
+    names = [subject.model, "commonest class"]
+    values = [accuracy, majority_accuracy(subject)]
+    errors: list[float | None] = [error, None]
+    for rival in subject.record.rivals:
+        names.append(rival.name)
+        values.append(rival.accuracy)
+        errors.append(rival.error)
+    bars = Bars("accuracy", names, [100 * v for v in values], [100 * (e or 0) for e in errors])
+    panel = Panel("", "", "accuracy (%)", (bars,), y_range=(0, 100))
+    best = max(range(1, len(names)), key=lambda position: values[position])
+    lead = 100 * (accuracy - values[best])
+    remarks = " ".join(rival.remark for rival in subject.record.rivals if rival.remark)
+    finding = f"{subject.model} is {lead:.1f} points above the next best, {names[best]}."
+    if lead < 0:
+        finding = f"{subject.model} is {-lead:.1f} points below {names[best]}."
+    return Chart(
+        "comparison",
+        "Accuracy beside other models, with 95 % intervals",
+        f"{finding} {remarks}".strip(),
+        _one(panel),
+        wide=True,
+        height=300,
+    )
+
+
+def _confusion(subject: Subject) -> Chart:
+    y, predicted = subject.labels[subject.judged], subject.predicted[subject.judged]
+    number = len(subject.classes)
+    counts = torch.bincount(y * number + predicted, minlength=number**2).view(number, number)
+    sizes = counts.sum(dim=0) + counts.sum(dim=1)
+    kept = sizes.argsort(descending=True, stable=True)[:_MOST_CLASSES].sort().values
+    names = [subject.classes[index] for index in kept.tolist()]
+    shown = counts[kept][:, kept]
+    off = counts.clone().fill_diagonal_(0)
+    finding = "No node got a wrong class."
+    if int(off.sum()):
+        row, column = divmod(int(off.argmax()), number)
+        finding = (
+            f"The commonest mistake: {count(int(off.max()), 'node')} of class "
+            f"{subject.classes[row]} taken for {subject.classes[column]}."
+        )
+    if number > len(names):
+        finding += f" Shown are the {len(names)} largest of {number} classes."
+    grid = HeatMap(names, names, shown.double().tolist(), "nodes", written="d")
+    panel = Panel("", "predicted class", "true class", (grid,))
+    height = max(330, 110 + 34 * len(names))
+    return Chart("confusion", "Which classes are mixed up", finding, _one(panel), height=height)
+
+
+def _one(panel: Panel) -> Figure:
+    return Figure("", (panel,))
+
+
+def _reliability(subject: Subject) -> Chart:
+    sure = subject.confidence[subject.judged]
+    right = (subject.predicted == subject.labels)[subject.judged]
+    bins = (sure * _BINS).ceil().long().sub(1).clamp(0, _BINS - 1)
+    x, y, errors = [], [], []
+    for number in range(_BINS):
+        here = bins == number
+        total = int(here.sum())
+        if total:
+            hits = int(right[here].sum())
+            x.append(float(sure[here].mean()))
+            y.append(hits / total)
+            errors.append(share_error(hits, total))
+    ideal = Lines("perfectly calibrated", (0.0, 1.0), (0.0, 1.0), markers=False, dashed=True)
+    curve = Lines("this model", x, y, errors)
+    title = "share that is right"
+    panel = Panel("", "confidence", title, (curve, ideal), x_range=(0, 1.02), y_range=(0, 1.05))
+    gap = float(sure.mean()) - float(right.double().mean())
+    word = "too sure of itself" if gap > 0 else "too modest"
+    finding = f"On average it is {100 * abs(gap):.1f} points {word}."
+    if abs(gap) < 0.01:
+        finding = "Confidence and accuracy agree on average to within one point."
+    return Chart("reliability", "Can its confidence be trusted?", finding, _one(panel))
+
+
+def _classes(subject: Subject, measured: dict[str, object]) -> Table:
+    rows = []
+    entries: list[dict[str, float | None]] = measured["classes"]  # type: ignore[assignment]
+    for name, entry in zip(subject.classes, entries, strict=True):
+        total = int(entry["count"] or 0)
+        hits = round((entry["recall"] or 0) * total)
+        low, high = share_interval(hits, total)
+        between = f"{100 * low:.0f}–{100 * high:.0f} %" if total else "–"
+        shown = [percent(entry[key]) for key in ("precision", "recall", "f1")]
+        rows.append((name, f"{total:,}", f"{int(entry['predicted'] or 0):,}", *shown, between))
+    titles = ("class", "nodes", "predicted", "precision", "recall", "F1", "recall, 95 % interval")
+    caption = f"Each class, on the {_WORDS[subject.judged_part]} nodes"
+    return Table(titles, tuple(rows), caption)

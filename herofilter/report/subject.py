@@ -1,0 +1,184 @@
+"""What a report is about: a trained model on its graph, and the record of how it was made."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from herofilter.data.checks import MASKS
+from herofilter.data.structure import symmetrise
+from herofilter.measures.heterophily import node_heterophily_vector
+from herofilter.patchers import Patches
+from herofilter.spectral import SpectralDensity, normalised_adjacency, spectral_density
+
+PARTS = ("train", "val", "test", "")
+_SMALL = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Responses of the learned filters over one grid.
+
+    Args:
+        grid: eigenvalues, or singular values where ``singular``.
+        end: of the trained filters, by name.
+        start: of the filters before training, by name; empty where it isn't known.
+        singular: whether the grid holds singular values of a directed graph.
+    """
+
+    grid: Tensor
+    end: dict[str, Tensor]
+    start: dict[str, Tensor]
+    singular: bool = False
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A model that the report's own is compared with on the same nodes.
+
+    Args:
+        name: what it is.
+        accuracy: on the test nodes, mean over splits if there are several.
+        error: half the width of its 95 % interval; None where it isn't known.
+        remark: where the number is from.
+    """
+
+    name: str
+    accuracy: float
+    error: float | None
+    remark: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """How a model was made, from the files of its folder.
+
+    Args:
+        command: that repeats it; empty where it isn't known.
+        config: all settings.
+        history: one entry per epoch.
+        metrics: what was measured on the nodes of this split.
+        environment: versions and machine.
+        splits: test accuracy by split, of a run over several.
+        split: the one whose predictions are shown; None where a graph has a single one.
+        rivals: what the model is compared with.
+        notes: what was assumed of the tables.
+    """
+
+    command: str = ""
+    config: dict[str, Any] = field(default_factory=dict)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    metrics: dict[str, Any] = field(default_factory=dict)
+    environment: dict[str, Any] = field(default_factory=dict)
+    splits: dict[str, float] = field(default_factory=dict)
+    split: int | None = None
+    rivals: tuple[Rival, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A trained model on its graph, with all that the sections of a report read.
+
+    Args:
+        graph: the name of the graph.
+        model: what the model is called.
+        data: edges, labels (-1 for unknown ones) and one-dimensional masks.
+        id_of: the id of a node by its index.
+        classes: what class 0, 1, … is called.
+        probabilities: of all nodes, ``[n, C]``.
+        patches: of all nodes; None for a model without patches.
+        curves: of the learned filters; None where none is learned.
+        record: how the model was made.
+    """
+
+    graph: str
+    model: str
+    data: Data
+    id_of: Callable[[int], str]
+    classes: tuple[str, ...]
+    probabilities: Tensor
+    patches: Patches | None
+    curves: Curves | None
+    record: Record
+
+    @property
+    def num_nodes(self) -> int:
+        """The number of nodes."""
+        return int(self.data.num_nodes or 0)
+
+    @cached_property
+    def labels(self) -> Tensor:
+        """The class of each node, -1 where it isn't known: ``[n]``."""
+        y = self.data.get("y")
+        return torch.full((self.num_nodes,), -1) if y is None else y.long()
+
+    @cached_property
+    def parts(self) -> Tensor:
+        """For each node the position in ``PARTS`` of the part that it is in: ``[n]``."""
+        found = torch.full((self.num_nodes,), len(PARTS) - 1)
+        for position, name in enumerate(MASKS):
+            mask = self.data.get(name)
+            if mask is not None:
+                found[mask.view(-1)] = position
+        return found
+
+    @cached_property
+    def predicted(self) -> Tensor:
+        """The most probable class of each node: ``[n]``."""
+        return self.probabilities.argmax(dim=1)
+
+    @cached_property
+    def confidence(self) -> Tensor:
+        """The probability of that class: ``[n]``."""
+        return self.probabilities.max(dim=1).values
+
+    @property
+    def judged_part(self) -> str:
+        """The part by which the model is judged: test, or validation where there is no test."""
+        known = self.parts[self.labels >= 0]
+        return next((part for part in ("test", "val") if (known == PARTS.index(part)).any()), "")
+
+    @cached_property
+    def judged(self) -> Tensor:
+        """The nodes by which the model is judged: ``[t]``."""
+        part = PARTS.index(self.judged_part)
+        return ((self.parts == part) & (self.labels >= 0)).nonzero().view(-1)
+
+    @cached_property
+    def pairs(self) -> Tensor:
+        """Each pair of neighbours in both orders, sorted, without self-loops: ``[2, m]``."""
+        pairs: Tensor = symmetrise(self.data).edge_index
+        pairs = pairs[:, pairs[0] != pairs[1]]
+        return pairs[:, (pairs[0] * self.num_nodes + pairs[1]).argsort()]
+
+    @cached_property
+    def degrees(self) -> Tensor:
+        """The number of neighbours of each node: ``[n]``."""
+        return torch.bincount(self.pairs[0], minlength=self.num_nodes)
+
+    @cached_property
+    def heterophily(self) -> Tensor:
+        """The share of labelled neighbours with another label; NaN where it isn't defined."""
+        share = node_heterophily_vector(self.data)
+        known = (self.labels >= 0)[self.pairs].all(dim=0)
+        counts = torch.bincount(self.pairs[0][known], minlength=self.num_nodes)
+        return share.masked_fill(counts == 0, float("nan"))
+
+    @cached_property
+    def spectrum(self) -> SpectralDensity:
+        """How the eigenvalues of the normalised adjacency lie."""
+        loops = bool(self.record.config.get("patcher", {}).get("self_loops", False))
+        matrix = normalised_adjacency(
+            self.data.edge_index, self.num_nodes, self.data.get("edge_weight"), self_loops=loops
+        )
+        return spectral_density(matrix, order=160 if self.num_nodes <= _SMALL else 80)
+
+    def neighbours(self, node: int) -> Tensor:
+        """Return the neighbours of a node."""
+        first, last = torch.searchsorted(self.pairs[0], torch.tensor([node, node + 1])).tolist()
+        return self.pairs[1, first:last]
