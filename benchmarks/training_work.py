@@ -9,7 +9,7 @@ from herofilter import Config, HeroFilterError, csbm, load_dataset
 from herofilter.parallel.threads import one_thread
 from herofilter.reproduce.speed.child import peak_gib
 from herofilter.training import prepare
-from herofilter.training.protocol import train_split
+from herofilter.training.recipe import train_split
 
 SPLIT = 0
 

@@ -8,10 +8,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from herofilter import read_graph
+from herofilter import Predictor, read_graph
 from herofilter.predict.tables import predict_tables
 from herofilter.report.explanation import explain_saved
-from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.search.fitting import fit_graph
 
 TOPICS = ("cooking", "sailing")
@@ -42,14 +41,14 @@ def main(seconds: float = 30.0) -> None:
         graph = read_graph(folder / "edges.csv", folder / "nodes.csv", label="topic")
         fitted = fit_graph(graph, budget=seconds)
         print(*fitted.said, sep="\n")
-        fitted.saved.save(folder / "model")
+        fitted.predictor.save(folder / "model")
 
-        saved = SavedModel.load(folder / "model")
-        predicted = predict_tables(saved)
+        model = Predictor.load(folder / "model")
+        predicted = predict_tables(model)
         predicted.write(folder / "all.csv")
         print(*(folder / "all.csv").read_text().splitlines()[:3], sep="\n")
-        if saved.model == "herofilter":
-            print(*explain_saved(saved, "user:7")["said"], sep="\n")
+        if model.saved.model == "herofilter":
+            print(*explain_saved(model, "user:7")["said"], sep="\n")
 
 
 if __name__ == "__main__":

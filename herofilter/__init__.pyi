@@ -7,6 +7,7 @@ from .config import (
     paper_config as paper_config,
 )
 from .data import (
+    GraphSpec as GraphSpec,
     TableGraph as TableGraph,
     check_graph as check_graph,
     csbm as csbm,
@@ -50,6 +51,9 @@ from .training import (
 )
 from .training.artifacts.model_folder import (
     SavedModel as SavedModel,
+)
+from .training.predictor import (
+    Predictor as Predictor,
 )
 
 __version__: str

@@ -23,15 +23,14 @@ from herofilter.config import Config
 from herofilter.data import TableGraph, csbm, select_split
 from herofilter.data.tables.encoder import FeatureEncoder
 from herofilter.files import load_tensors
-from herofilter.nn import find_model
 from herofilter.reproduce import jobs, table_graphs, table_rows, tables, trials
 from herofilter.reproduce.result_file import ResultFile
 from herofilter.reproduce.tables import run_table
-from herofilter.training import fit_model as fit_model_module, predict_logits, prepare, train_splits
+from herofilter.training import recipe, train_splits
 from herofilter.training.calibration import fit_temperature
 from herofilter.training.fit_model import fit_model
-from herofilter.training.protocol import train_split
-from herofilter.training.search import fitting
+from herofilter.training.predictor import Predictor
+from herofilter.training.recipe import train_split
 from herofilter.training.search.auto import train_auto
 from herofilter.training.search.fitting import Fitted, fit_graph
 from herofilter.training.search.portfolio import Member
@@ -70,16 +69,12 @@ def with_test_labels(data: Data, y: Tensor) -> Data:
 
 def run_folder_weights(folder: Path) -> dict[str, Tensor]:
     """Return the weights of split 0 in a run folder."""
-    tensors, _ = load_tensors(folder / "weights.safetensors")
-    return {name.removeprefix("split-0."): value for name, value in tensors.items()}
+    return load_tensors(folder / "split-0" / "weights.safetensors")[0]
 
 
-def run_folder_predictions(data: Data, model: str, config: Config, folder: Path) -> Tensor:
-    """Return what the weights of a run folder predict."""
-    prepared = prepare(data, config, model)
-    network = find_model(model).build(prepared, config)
-    network.load_state_dict(run_folder_weights(folder))
-    return predict_logits(network, prepared).argmax(1)
+def run_folder_predictions(folder: Path) -> Tensor:
+    """Return what the model of split 0 in a run folder predicts."""
+    return Predictor.load(folder).predict_proba().argmax(1)
 
 
 def without_times(value: Any) -> Any:
@@ -97,10 +92,10 @@ def by_train_splits(data: Data, out: Path) -> Kept:
     return Kept(
         {
             "val_accuracy": summary["val_accuracy"],
-            "history": (out / "history.json").read_text(),
+            "history": (out / "split-0" / "history.json").read_text(),
             "weights": run_folder_weights(out),
         },
-        run_folder_predictions(data, "herofilter", config, out),
+        run_folder_predictions(out),
         summary["test_accuracy"]["mean"],
     )
 
@@ -112,7 +107,6 @@ def by_train_auto(data: Data, out: Path) -> Kept:
         "labels": Member("labels", "herofilter", QUICK.replace(label_tokens=True), "a test"),
     }
     summary = train_auto(data, QUICK, out=out, ensemble=True, members=tuple(members.values()))
-    picked = members[summary["picked"]["0"]]
     return Kept(
         {
             "picked": summary["picked"],
@@ -120,7 +114,7 @@ def by_train_auto(data: Data, out: Path) -> Kept:
             "ensemble": {key: summary["ensemble"][key] for key in ("members", "val_accuracy")},
             "weights": run_folder_weights(out),
         },
-        run_folder_predictions(data, picked.model, picked.config, out),
+        run_folder_predictions(out),
         summary["test_accuracy"]["mean"],
     )
 
@@ -128,14 +122,13 @@ def by_train_auto(data: Data, out: Path) -> Kept:
 def by_tune(data: Data, out: Path) -> Kept:
     fixed = [*SETTINGS, "input_dropout=0"]
     found = tune(data, "graph", model="mlp", trials=3, finalists=1, out=out, fixed=fixed)
-    config = Config.from_dict(found["config"])
     keys = ("config", "best_trial", "val_accuracy", "trials", "default_val_accuracy")
     return Kept(
         {
             **{key: found[key] for key in keys},
             "weights": run_folder_weights(out / "run"),
         },
-        run_folder_predictions(data, "mlp", config, out / "run"),
+        run_folder_predictions(out / "run"),
         found["test_accuracy"]["mean"],
     )
 
@@ -158,11 +151,16 @@ def by_fit_graph(data: Data, out: Path) -> Kept:
             "history": found.saved.history,
             "weights": found.saved.state,
             "candidates": {
-                name: (entry.config.to_dict(), entry.temperature, entry.val, entry.trials)
+                name: (
+                    entry.predictor.saved.config.to_dict(),
+                    entry.predictor.temperature,
+                    entry.val,
+                    entry.trials,
+                )
                 for name, entry in found.candidates.items()
             },
         },
-        found.saved.predict_proba(found.saved.training_graph().data).argmax(1),
+        found.predictor.predict_proba().argmax(1),
         found.candidates[found.saved.model].test["accuracy"],
     )
 
@@ -208,7 +206,7 @@ def by_table(data: Data, out: Path, nested: bool) -> Kept:
             "val": cell["val"],
             "rows": [without_test(without_times(row)) for row in searched],
         },
-        run_folder_predictions(data, "gcn", config, out / "again"),
+        run_folder_predictions(out / "again"),
         cell["test"]["mean"],
     )
 
@@ -269,8 +267,8 @@ def table_search(data: Data, out: Path) -> None:
 @pytest.mark.parametrize(
     ("room", "run"),
     [
-        (fitting, lambda data, out: fit_graph(table_graph(data), 600.0, SETTINGS, trials=1)),
-        (fit_model_module, lambda data, out: by_estimator(data, "mlp")),
+        (recipe, lambda data, out: fit_graph(table_graph(data), 600.0, SETTINGS, trials=1)),
+        (recipe, lambda data, out: by_estimator(data, "mlp")),
         (jobs, table_search),
     ],
     ids=["fit_graph", "estimator", "table search"],
@@ -313,17 +311,15 @@ def assert_of_validation(temperature: float, logits: Tensor, data: Data) -> None
 def test_fit_graph_takes_its_temperatures_from_validation() -> None:
     data = doubtful_validation()
     chosen = select_split(data, 0)
-    for name, entry in fit_graph(table_graph(data), 600.0, SETTINGS, trials=1).candidates.items():
-        logits = predict_logits(entry.network, prepare(chosen, entry.config, name))
-        assert_of_validation(entry.temperature, logits, chosen)
+    for entry in fit_graph(table_graph(data), 600.0, SETTINGS, trials=1).candidates.values():
+        assert_of_validation(entry.predictor.temperature, entry.predictor.predict_logits(), chosen)
 
 
 @pytest.mark.parametrize("model", ["mlp", "herofilter"])
 def test_the_estimator_takes_its_temperature_from_validation(model: str) -> None:
     data = select_split(doubtful_validation(), 0)
-    saved = fit_model(data, ("a", "b", "c"), model, QUICK).saved
-    logits = predict_logits(saved.network(data), saved.prepare(data))
-    assert_of_validation(saved.temperature, logits, data)
+    fit = fit_model(data, ("a", "b", "c"), model, QUICK)
+    assert_of_validation(fit.temperature, fit.predict_logits(), data)
 
 
 def test_fit_graph_keeps_what_validation_prefers() -> None:

@@ -8,6 +8,7 @@ from herofilter.baselines.adjacency import propagation
 from herofilter.baselines.mlp import MLP
 from herofilter.baselines.propagated_mlp import PropagatedMLP
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.nn.registry import arguments, register_model
 
 HOPS = 10
@@ -48,7 +49,7 @@ class APPNP(PropagatedMLP):
     scales=True,
     options={"hops": (2, 5, 10), "alpha": (0.1, 0.2, 0.5, 0.9)},
 )
-def build_appnp(data: Data, config: Config) -> APPNP:
+def build_appnp(data: Data, config: Config, spec: GraphSpec) -> APPNP:
     """Build an APPNP for a graph."""
-    mlp = MLP(*arguments(data, config))
+    mlp = MLP(*arguments(data, config, spec))
     return APPNP(mlp, config.baseline.hops or HOPS, config.baseline.alpha or ALPHA)

@@ -10,6 +10,7 @@ from herofilter.baselines.chebyshev import chebyshev_filter
 from herofilter.baselines.mlp import MLP
 from herofilter.baselines.propagated_mlp import PropagatedMLP
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.nn.registry import arguments, register_model
 from herofilter.spectral.chebyshev import chebyshev_coefficients, chebyshev_nodes
 
@@ -81,6 +82,6 @@ class BernNet(PropagatedMLP):
     scales=True,
     options={"hops": (2, 5, 10)},
 )
-def build_bernnet(data: Data, config: Config) -> BernNet:
+def build_bernnet(data: Data, config: Config, spec: GraphSpec) -> BernNet:
     """Build a BernNet for a graph."""
-    return BernNet(MLP(*arguments(data, config)), config.baseline.hops or HOPS)
+    return BernNet(MLP(*arguments(data, config, spec)), config.baseline.hops or HOPS)

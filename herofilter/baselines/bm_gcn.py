@@ -11,6 +11,7 @@ from herofilter.baselines.edge_attention import Edges, edge_dots, edge_product, 
 from herofilter.baselines.feature_model import FeatureModel
 from herofilter.baselines.graph_cache import cached_on_graph
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.errors import GraphError
 from herofilter.nn.classifier import select
 from herofilter.nn.head import Head
@@ -174,6 +175,6 @@ class BMGCN(FeatureModel):
     scales=True,
     options={"alpha": (0.0, 0.5, 1.0)},
 )
-def build_bm_gcn(data: Data, config: Config) -> BMGCN:
+def build_bm_gcn(data: Data, config: Config, spec: GraphSpec) -> BMGCN:
     """Build a BM-GCN for a graph."""
-    return BMGCN(*arguments(data, config), beta=config.baseline.alpha)
+    return BMGCN(*arguments(data, config, spec), beta=config.baseline.alpha)

@@ -9,6 +9,7 @@ from torch_geometric.nn import ChebConv
 from herofilter.baselines.chebyshev import shifted_laplacian
 from herofilter.baselines.conv_stack import ConvStack
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import FeatureLinear
 from herofilter.spectral.chebyshev import chebyshev_sum
@@ -91,6 +92,6 @@ class ChebNet(ConvStack):
     scales=True,
     options={"hops": (1, 2, 3)},
 )
-def build_chebnet(data: Data, config: Config) -> ChebNet:
+def build_chebnet(data: Data, config: Config, spec: GraphSpec) -> ChebNet:
     """Build a ChebNet for a graph."""
-    return ChebNet(*arguments(data, config), config.baseline.hops or HOPS)
+    return ChebNet(*arguments(data, config, spec), config.baseline.hops or HOPS)

@@ -8,6 +8,7 @@ from herofilter.baselines.chebyshev import chebyshev_filter
 from herofilter.baselines.mlp import MLP
 from herofilter.baselines.propagated_mlp import PropagatedMLP
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.errors import check_choice
 from herofilter.nn.registry import arguments, register_model
 from herofilter.spectral.chebyshev import chebyshev_coefficients, chebyshev_nodes, chebyshev_sum
@@ -71,6 +72,6 @@ class ChebNetII(PropagatedMLP):
     scales=True,
     options={"hops": (2, 5, 10)},
 )
-def build_chebnetii(data: Data, config: Config) -> ChebNetII:
+def build_chebnetii(data: Data, config: Config, spec: GraphSpec) -> ChebNetII:
     """Build a ChebNetII for a graph."""
-    return ChebNetII(MLP(*arguments(data, config)), config.baseline.hops or HOPS)
+    return ChebNetII(MLP(*arguments(data, config, spec)), config.baseline.hops or HOPS)

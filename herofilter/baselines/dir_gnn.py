@@ -14,6 +14,7 @@ from herofilter.baselines.gcn import gcn_conv
 from herofilter.baselines.graph_cache import cached_on_graph
 from herofilter.baselines.jumping_stack import JumpingStack
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.errors import ConfigError, check_choice
 from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import FeatureLinear
@@ -143,11 +144,11 @@ class DirGNN(JumpingStack):
         "direction": tuple(ALPHAS),
     },
 )
-def build_dir_gnn(data: Data, config: Config) -> DirGNN:
+def build_dir_gnn(data: Data, config: Config, spec: GraphSpec) -> DirGNN:
     """Build a Dir-GNN for a graph."""
     settings = config.baseline
     return DirGNN(
-        *arguments(data, config)._replace(num_layers=settings.depth or DEPTH),
+        *arguments(data, config, spec)._replace(num_layers=settings.depth or DEPTH),
         convolution="sage" if settings.conv == "own" else settings.conv,
         alpha=ALPHAS.get(settings.direction, 0.5),
     )

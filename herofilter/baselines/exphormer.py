@@ -11,6 +11,7 @@ from herofilter.baselines.expander import interaction
 from herofilter.baselines.exphormer_layer import ExphormerLayer
 from herofilter.baselines.reset import reset_children
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.head import Head
 from herofilter.nn.registry import arguments, register_model
@@ -89,11 +90,11 @@ class Exphormer(NodeClassifier):
     scales=True,
     options={"heads": (1, 2, 4), "tokens": (1, 4)},
 )
-def build_exphormer(data: Data, config: Config) -> Exphormer:
+def build_exphormer(data: Data, config: Config, spec: GraphSpec) -> Exphormer:
     """Build an Exphormer for a graph."""
     hidden_channels = config.model.hidden_channels
     return Exphormer(
-        *arguments(data, config),
+        *arguments(data, config, spec),
         heads=config.baseline.heads or math.gcd(hidden_channels, 4),
         tokens=config.baseline.tokens or 1,
     )

@@ -9,6 +9,7 @@ from herofilter.baselines.edge_attention import Edges, edge_product
 from herofilter.baselines.graph_cache import cached_on_graph
 from herofilter.baselines.reset import reset_children
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.dropout import Dropout
 from herofilter.nn.registry import arguments, register_model
@@ -98,6 +99,6 @@ class FAGCN(NodeClassifier):
     scales=True,
     options={"alpha": (0.1, 0.3, 0.5, 0.9)},
 )
-def build_fagcn(data: Data, config: Config) -> FAGCN:
+def build_fagcn(data: Data, config: Config, spec: GraphSpec) -> FAGCN:
     """Build an FAGCN for a graph; ``alpha`` is its ε."""
-    return FAGCN(*arguments(data, config), config.baseline.alpha or EPS)
+    return FAGCN(*arguments(data, config, spec), config.baseline.alpha or EPS)

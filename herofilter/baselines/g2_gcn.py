@@ -9,6 +9,7 @@ from herofilter.baselines.gcn import gcn_conv
 from herofilter.baselines.neighbour_differences import neighbour_differences
 from herofilter.baselines.reset import reset_children
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.errors import ConfigError, check_choice
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.head import Head
@@ -96,7 +97,7 @@ class G2GCN(NodeClassifier):
     scales=True,
     options={"hops": (2, 4, 8)},
 )
-def build_g2_gcn(data: Data, config: Config) -> G2GCN:
+def build_g2_gcn(data: Data, config: Config, spec: GraphSpec) -> G2GCN:
     """Build a G²-GCN for a graph."""
-    shape = arguments(data, config)
+    shape = arguments(data, config, spec)
     return G2GCN(*shape._replace(num_layers=config.baseline.hops or shape.num_layers))

@@ -11,6 +11,7 @@ from torch_geometric.nn import GATConv
 from herofilter.baselines.conv_stack import ConvStack
 from herofilter.baselines.edge_attention import Edges, edge_product, edge_softmax, edges_of
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.errors import ConfigError
 from herofilter.nn.dropout import Dropout
 from herofilter.nn.registry import arguments, register_model
@@ -109,10 +110,10 @@ class GAT(ConvStack):
     scales=True,
     options={"heads": (1, 4, 8)},
 )
-def build_gat(data: Data, config: Config) -> GAT:
+def build_gat(data: Data, config: Config, spec: GraphSpec) -> GAT:
     """Build a GAT for a graph: eight heads, or as many of them as divide the hidden width."""
     hidden_channels = config.model.hidden_channels
     return GAT(
-        *arguments(data, config),
+        *arguments(data, config, spec),
         config.baseline.heads or math.gcd(HEADS, hidden_channels),
     )

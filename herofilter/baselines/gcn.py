@@ -9,6 +9,7 @@ from torch_geometric.nn import GCNConv
 from herofilter.baselines.adjacency import Propagation, propagation
 from herofilter.baselines.conv_stack import ConvStack
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import FeatureLinear
 
@@ -39,6 +40,6 @@ class GCN(ConvStack):
 
 
 @register_model("gcn", paper="Kipf and Welling (ICLR 2017)", needs="the edges", scales=True)
-def build_gcn(data: Data, config: Config) -> GCN:
+def build_gcn(data: Data, config: Config, spec: GraphSpec) -> GCN:
     """Build a GCN for a graph."""
-    return GCN(*arguments(data, config))
+    return GCN(*arguments(data, config, spec))

@@ -5,6 +5,7 @@ from torch_geometric.data import Data
 from herofilter.baselines.gcn import GCN
 from herofilter.baselines.jumping_stack import JumpingStack
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.nn.registry import arguments, register_model
 
 
@@ -20,6 +21,6 @@ class GCNJKNet(JumpingStack, GCN):
 
 
 @register_model("gcn-jknet", paper="Xu et al. (ICML 2018)", needs="the edges", scales=True)
-def build_gcn_jknet(data: Data, config: Config) -> GCNJKNet:
+def build_gcn_jknet(data: Data, config: Config, spec: GraphSpec) -> GCNJKNet:
     """Build a GCN with jumping knowledge for a graph."""
-    return GCNJKNet(*arguments(data, config))
+    return GCNJKNet(*arguments(data, config, spec))

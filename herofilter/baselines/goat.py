@@ -18,6 +18,7 @@ from herofilter.baselines.edge_attention import (
 from herofilter.baselines.reset import reset_children
 from herofilter.baselines.token_block import check_heads
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.errors import ConfigError
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.dropout import Dropout
@@ -142,11 +143,11 @@ class GOAT(NodeClassifier):
     scales=True,
     options={"heads": (1, 2, 4), "tokens": (16, 64, 256)},
 )
-def build_goat(data: Data, config: Config) -> GOAT:
+def build_goat(data: Data, config: Config, spec: GraphSpec) -> GOAT:
     """Build GOAT for a graph."""
     width = config.model.hidden_channels
     return GOAT(
-        *arguments(data, config, least_layers=1),
+        *arguments(data, config, spec, least_layers=1),
         heads=config.baseline.heads or math.gcd(width, 2),
         num_centroids=config.baseline.tokens or 64,
     )

@@ -8,6 +8,7 @@ from herofilter.baselines.adjacency import propagation
 from herofilter.baselines.mlp import MLP
 from herofilter.baselines.propagated_mlp import PropagatedMLP
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.nn.registry import arguments, register_model
 
 HOPS = 10
@@ -78,7 +79,7 @@ class GPRGNN(PropagatedMLP):
     scales=True,
     options={"hops": (5, 10), "alpha": (0.1, 0.2, 0.5, 0.9)},
 )
-def build_gprgnn(data: Data, config: Config) -> GPRGNN:
+def build_gprgnn(data: Data, config: Config, spec: GraphSpec) -> GPRGNN:
     """Build a GPRGNN for a graph."""
-    mlp = MLP(*arguments(data, config))
+    mlp = MLP(*arguments(data, config, spec))
     return GPRGNN(mlp, config.baseline.hops or HOPS, config.baseline.alpha or ALPHA)

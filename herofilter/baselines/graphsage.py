@@ -9,6 +9,7 @@ from torch_geometric.nn import SAGEConv
 from herofilter.baselines.adjacency import propagation
 from herofilter.baselines.conv_stack import ConvStack
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import FeatureLinear
 
@@ -43,6 +44,6 @@ class GraphSAGE(ConvStack):
 
 
 @register_model("graphsage", paper="Hamilton et al. (NeurIPS 2017)", needs="the edges", scales=True)
-def build_graphsage(data: Data, config: Config) -> GraphSAGE:
+def build_graphsage(data: Data, config: Config, spec: GraphSpec) -> GraphSAGE:
     """Build a GraphSAGE for a graph."""
-    return GraphSAGE(*arguments(data, config))
+    return GraphSAGE(*arguments(data, config, spec))

@@ -8,6 +8,7 @@ from herofilter.baselines.adjacency import propagation
 from herofilter.baselines.reset import reset_children
 from herofilter.baselines.two_hop_adjacency import two_hop_adjacency
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.nn.classifier import NodeClassifier, select
 from herofilter.nn.dropout import Dropout
 from herofilter.nn.registry import arguments, register_model
@@ -82,6 +83,6 @@ class H2GCN(NodeClassifier):
     scales=False,
     options={"hops": (1, 2)},
 )
-def build_h2gcn(data: Data, config: Config) -> H2GCN:
+def build_h2gcn(data: Data, config: Config, spec: GraphSpec) -> H2GCN:
     """Build an H2GCN for a graph."""
-    return H2GCN(*arguments(data, config)._replace(num_layers=config.baseline.hops or 2))
+    return H2GCN(*arguments(data, config, spec)._replace(num_layers=config.baseline.hops or 2))

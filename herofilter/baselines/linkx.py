@@ -8,6 +8,7 @@ from herofilter.baselines.adjacency import weighted_edges
 from herofilter.baselines.feature_model import FeatureModel
 from herofilter.baselines.graph_cache import cached_on_graph
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.errors import GraphError
 from herofilter.nn.classifier import select
 from herofilter.nn.registry import arguments, register_model
@@ -98,6 +99,6 @@ class LINKX(FeatureModel):
     scales=True,
     batches=True,
 )
-def build_linkx(data: Data, config: Config) -> LINKX:
+def build_linkx(data: Data, config: Config, spec: GraphSpec) -> LINKX:
     """Build a LINKX for a graph."""
-    return LINKX(int(data.num_nodes or 0), *arguments(data, config))
+    return LINKX(spec.num_nodes, *arguments(data, config, spec))

@@ -5,6 +5,7 @@ from torch_geometric.data import Data
 
 from herofilter.baselines.reset import reset_children
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.head import Head
 from herofilter.nn.registry import arguments, register_model
@@ -63,6 +64,6 @@ class MLP(NodeClassifier):
     batches=True,
     by_rows=True,
 )
-def build_mlp(data: Data, config: Config) -> MLP:
+def build_mlp(data: Data, config: Config, spec: GraphSpec) -> MLP:
     """Build an MLP for a graph."""
-    return MLP(*arguments(data, config))
+    return MLP(*arguments(data, config, spec))

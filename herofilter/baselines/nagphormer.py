@@ -8,6 +8,7 @@ from torch_geometric.data import Data
 from herofilter.baselines.token_encoder import TokenEncoder
 from herofilter.baselines.token_transformer import TokenTransformer
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.nn.registry import arguments, register_model
 
 
@@ -70,11 +71,11 @@ class NAGphormer(TokenTransformer):
     batches=True,
     options={"hops": (3, 5, 10), "heads": (1, 2, 4)},
 )
-def build_nagphormer(data: Data, config: Config) -> NAGphormer:
+def build_nagphormer(data: Data, config: Config, spec: GraphSpec) -> NAGphormer:
     """Build NAGphormer for a graph."""
     width = config.model.hidden_channels
     return NAGphormer(
-        *arguments(data, config, least_layers=1),
+        *arguments(data, config, spec, least_layers=1),
         hops=config.baseline.hops or 5,
         heads=config.baseline.heads or math.gcd(width, 2),
     ).for_graph(data)

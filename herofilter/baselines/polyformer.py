@@ -7,6 +7,7 @@ from herofilter.baselines.poly_attention import PolyBlock
 from herofilter.baselines.token_encoder import read_in_chunks
 from herofilter.baselines.token_transformer import TokenTransformer
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.nn.head import Head
 from herofilter.nn.registry import arguments, register_model
 
@@ -78,11 +79,11 @@ class PolyFormer(TokenTransformer):
     batches=True,
     options={"hops": (4, 6, 10), "heads": (1, 4), "basis": ("chebyshev", "monomial", "bernstein")},
 )
-def build_polyformer(data: Data, config: Config) -> PolyFormer:
+def build_polyformer(data: Data, config: Config, spec: GraphSpec) -> PolyFormer:
     """Build PolyFormer for a graph."""
     basis = config.baseline.basis
     return PolyFormer(
-        *arguments(data, config, least_layers=1),
+        *arguments(data, config, spec, least_layers=1),
         hops=config.baseline.hops or 6,
         heads=config.baseline.heads or 1,
         basis="chebyshev" if basis == "own" else basis,

@@ -11,6 +11,7 @@ from herofilter.baselines.feature_model import FeatureModel
 from herofilter.baselines.gcn import gcn_conv
 from herofilter.baselines.token_block import check_heads
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.nn.classifier import select
 from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import FeatureLinear
@@ -132,6 +133,6 @@ class Polynormer(FeatureModel):
     scales=True,
     options={"heads": (1, 4, 8)},
 )
-def build_polynormer(data: Data, config: Config) -> Polynormer:
+def build_polynormer(data: Data, config: Config, spec: GraphSpec) -> Polynormer:
     """Build a Polynormer for a graph."""
-    return Polynormer(*arguments(data, config), heads=config.baseline.heads or 1)
+    return Polynormer(*arguments(data, config, spec), heads=config.baseline.heads or 1)

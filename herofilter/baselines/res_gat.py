@@ -15,6 +15,7 @@ from herofilter.baselines.residual_stack import (
 )
 from herofilter.baselines.token_block import check_heads
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.nn.dropout import Dropout
 from herofilter.nn.registry import register_model
 
@@ -86,7 +87,7 @@ class ResGAT(ResidualStack):
     scales=True,
     options={**OPTIONS, "heads": (1, 4)},
 )
-def build_res_gat(data: Data, config: Config) -> ResGAT:
+def build_res_gat(data: Data, config: Config, spec: GraphSpec) -> ResGAT:
     """Build a deep GAT for a graph."""
-    found, normalise = deep_arguments(data, config)
+    found, normalise = deep_arguments(data, config, spec)
     return ResGAT(*found, normalise, config.baseline.heads or 1)

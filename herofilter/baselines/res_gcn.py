@@ -8,6 +8,7 @@ from herofilter.baselines.adjacency import propagation
 from herofilter.baselines.gcn import gcn_conv
 from herofilter.baselines.residual_stack import OPTIONS, ResidualStack, deep_arguments
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.nn.registry import register_model
 
 
@@ -35,7 +36,7 @@ class ResGCN(ResidualStack):
     scales=True,
     options=OPTIONS,
 )
-def build_res_gcn(data: Data, config: Config) -> ResGCN:
+def build_res_gcn(data: Data, config: Config, spec: GraphSpec) -> ResGCN:
     """Build a deep GCN for a graph."""
-    found, normalise = deep_arguments(data, config)
+    found, normalise = deep_arguments(data, config, spec)
     return ResGCN(*found, normalise)

@@ -7,6 +7,7 @@ from torch_geometric.nn import SAGEConv
 from herofilter.baselines.adjacency import propagation
 from herofilter.baselines.residual_stack import OPTIONS, ResidualStack, deep_arguments
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.nn.registry import register_model
 
 
@@ -40,7 +41,7 @@ class ResGraphSAGE(ResidualStack):
     scales=True,
     options=OPTIONS,
 )
-def build_res_graphsage(data: Data, config: Config) -> ResGraphSAGE:
+def build_res_graphsage(data: Data, config: Config, spec: GraphSpec) -> ResGraphSAGE:
     """Build a deep GraphSAGE for a graph."""
-    found, normalise = deep_arguments(data, config)
+    found, normalise = deep_arguments(data, config, spec)
     return ResGraphSAGE(*found, normalise)

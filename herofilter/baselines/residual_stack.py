@@ -9,6 +9,7 @@ from torch_geometric.nn import BatchNorm
 
 from herofilter.baselines.feature_model import FeatureModel
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.errors import check_choice
 from herofilter.nn.classifier import select
 from herofilter.nn.registry import Arguments, Option, arguments
@@ -92,18 +93,20 @@ class ResidualStack(FeatureModel):
         """Return the output of one convolution for all nodes: ``[n, h]`` to ``[n, h]``."""
 
 
-def deep_arguments(data: Data, config: Config) -> tuple[Arguments, str]:
+def deep_arguments(data: Data, config: Config, spec: GraphSpec) -> tuple[Arguments, str]:
     """Return the arguments of a residual stack for a graph, and its kind of norm.
 
     Example:
         >>> from herofilter.data import csbm
-        >>> found, norm = deep_arguments(csbm(num_nodes=60), Config().replace(depth=8))
+        >>> data = csbm(num_nodes=60)
+        >>> config = Config().replace(depth=8)
+        >>> found, norm = deep_arguments(data, config, GraphSpec.of(data))
         >>> found.num_layers, norm
         (8, 'batch')
     """
     settings = config.baseline
     norm = NORM if settings.normalise == "own" else settings.normalise
-    return arguments(data, config)._replace(num_layers=settings.depth or DEPTH), norm
+    return arguments(data, config, spec)._replace(num_layers=settings.depth or DEPTH), norm
 
 
 def _norm(normalise: str, channels: int) -> nn.Module:

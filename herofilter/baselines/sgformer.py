@@ -10,6 +10,7 @@ from herofilter.baselines.feature_model import FeatureModel
 from herofilter.baselines.gcn import gcn_conv
 from herofilter.baselines.token_block import check_heads
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.nn.classifier import select
 from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.stem import FeatureLinear
@@ -109,10 +110,10 @@ class SGFormer(FeatureModel):
     scales=True,
     options={"heads": (1, 2, 4), "alpha": (0.2, 0.5, 0.8)},
 )
-def build_sgformer(data: Data, config: Config) -> SGFormer:
+def build_sgformer(data: Data, config: Config, spec: GraphSpec) -> SGFormer:
     """Build an SGFormer for a graph; ``alpha`` is the weight of its GCN."""
     return SGFormer(
-        *arguments(data, config),
+        *arguments(data, config, spec),
         heads=config.baseline.heads or 1,
         alpha=config.baseline.alpha or 0.5,
     )

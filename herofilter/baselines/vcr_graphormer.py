@@ -11,6 +11,7 @@ from herofilter.baselines.graph_partition import Partition, partition, rank_grou
 from herofilter.baselines.token_encoder import TokenEncoder
 from herofilter.baselines.token_transformer import TokenTransformer
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.errors import ConfigError
 from herofilter.nn.classifier import select
 from herofilter.nn.registry import arguments, register_model
@@ -192,11 +193,11 @@ class VCRGraphormer(TokenTransformer):
     batches=True,
     options={"hops": (2, 3, 5), "heads": (1, 2, 4), "tokens": (4, 8), "alpha": (0.2, 0.5)},
 )
-def build_vcr_graphormer(data: Data, config: Config) -> VCRGraphormer:
+def build_vcr_graphormer(data: Data, config: Config, spec: GraphSpec) -> VCRGraphormer:
     """Build VCR-Graphormer for a graph."""
     width = config.model.hidden_channels
     return VCRGraphormer(
-        *arguments(data, config, least_layers=1),
+        *arguments(data, config, spec, least_layers=1),
         int(data.num_nodes or 0),
         hops=config.baseline.hops or 3,
         heads=config.baseline.heads or math.gcd(width, 2),

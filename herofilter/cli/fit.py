@@ -1,5 +1,6 @@
 """The commands for the user's tables: fit, predict, explain, export."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -7,30 +8,28 @@ import typer
 
 from herofilter.cli.app import Json, app, print_json
 from herofilter.cli.table_options import (
-    DropUnknown,
     Edges,
-    Encoding,
-    Features,
-    Id,
     Label,
     NewEdges,
     NewNodes,
     Nodes,
-    Source,
-    Split,
-    Target,
     Undirected,
-    Weight,
     print_notes,
-    split_names,
+    with_columns,
 )
+from herofilter.data.tables.table_columns import TableColumns
 
-ModelFolder = Annotated[Path, typer.Argument(help="A folder that fit has written.")]
+ModelFolder = Annotated[Path, typer.Argument(help="A folder that fit or train has written.")]
+RunSplit = Annotated[
+    int | None, typer.Option("--split", help="Which split of a run, if it has several.")
+]
+_USUAL = TableColumns()
 
 
 @app.command(
     epilog="Example: herofilter fit --edges edges.csv --nodes nodes.csv --label topic --out model"
 )
+@with_columns()
 def fit(
     edges: Edges,
     label: Label,
@@ -44,15 +43,8 @@ def fit(
         int | None,
         typer.Option(help="Trials per model at most; 1 trains the recommended settings."),
     ] = None,
-    id_column: Id = "id",
-    source: Source = "source",
-    target: Target = "target",
-    weight: Weight = None,
-    split: Split = None,
-    features: Features = None,
+    columns: TableColumns = _USUAL,
     undirected: Undirected = False,
-    drop_unknown: DropUnknown = False,
-    encoding: Encoding = "utf-8",
     class_weights: Annotated[
         bool, typer.Option("--class-weights", help="Weigh classes inversely to their frequency.")
     ] = False,
@@ -65,8 +57,7 @@ def fit(
 ) -> None:
     """Learn from a table of edges and a table of nodes; write a model and predictions."""
     from herofilter.config import Config
-    from herofilter.data.tables.table_columns import TableColumns
-    from herofilter.data.tables.table_path import check_encoding, table_ending
+    from herofilter.data.tables.table_path import table_ending
     from herofilter.files import check_folder_target
     from herofilter.training.artifacts.sealed_folder import check_target
     from herofilter.training.search.budget import parse_budget
@@ -76,19 +67,8 @@ def fit(
     check_target(out)
     table_ending(edges, "edges")
     table_ending(nodes, "nodes")
-    check_encoding(encoding)
     Config().with_settings(settings or [])
-    columns = TableColumns(
-        id=id_column,
-        source=source,
-        target=target,
-        weight=weight,
-        label=label,
-        split=split,
-        features=split_names(features),
-        drop_unknown=drop_unknown,
-        encoding=encoding,
-    )
+    columns = replace(columns, label=label)
 
     from rich.console import Console
 
@@ -108,15 +88,15 @@ def fit(
     fixed = [*(settings or []), *["class_weights=true"] * class_weights]
     with FitBar(seconds) as callback:
         fitted = fit_graph(graph, seconds, tuple(fixed), seed, callback, trials, model)
-    saved = fitted.saved
-    saved.save(out)
-    predicted = predict_tables(saved)
+    model_kept, metrics = fitted.predictor, fitted.saved.metrics
+    model_kept.save(out)
+    predicted = predict_tables(model_kept)
     with ProgressBar("predicting") as callback:
         predicted.write(out / "predictions.csv", callback)
     if as_json:
-        print_json({**saved.metrics, "said": list(fitted.said), "notes": list(graph.notes)})
+        print_json({**metrics, "said": list(fitted.said), "notes": list(graph.notes)})
         return
-    console.print(fit_table(saved.metrics))
+    console.print(fit_table(metrics))
     for line in (*fitted.said, f"written: {out} and {out / 'predictions.csv'}"):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
@@ -125,47 +105,33 @@ def fit(
     epilog="Example: herofilter predict model --edges new_edges.csv --nodes new_nodes.csv "
     "--out predictions.csv"
 )
+@with_columns("split", "features")
 def predict(
     model: ModelFolder,
+    split: RunSplit = None,
     edges: NewEdges = None,
     nodes: NewNodes = None,
     out: Annotated[Path, typer.Option(help="Table to write: .csv or .parquet.")] = Path(
         "predictions.csv"
     ),
-    id_column: Id = "id",
-    source: Source = "source",
-    target: Target = "target",
-    weight: Weight = None,
-    drop_unknown: DropUnknown = False,
-    encoding: Encoding = "utf-8",
+    columns: TableColumns = _USUAL,
     as_json: Json = False,
 ) -> None:
     """Predict the nodes of the training graph, of that graph extended, or of a new one."""
-    from herofilter.data.tables.table_path import check_encoding, check_table_target
+    from herofilter.data.tables.table_path import check_table_target
     from herofilter.files import check_file_target
 
-    _check_inputs(model, edges, nodes)
-    check_encoding(encoding)
+    folder = _check_inputs(model, split, edges, nodes)
     check_table_target(out)
     check_file_target(out)
 
     from rich.console import Console
 
-    from herofilter.data.tables.table_columns import TableColumns
+    from herofilter.predict import Predictor
     from herofilter.predict.tables import predict_tables
     from herofilter.report.progress import ProgressBar
-    from herofilter.training.artifacts.model_folder import SavedModel
 
-    saved = SavedModel.load(model)
-    columns = TableColumns(
-        id=id_column,
-        source=source,
-        target=target,
-        weight=weight,
-        drop_unknown=drop_unknown,
-        encoding=encoding,
-    )
-    predicted = predict_tables(saved, edges, nodes, columns)
+    predicted = predict_tables(Predictor.load(folder), edges, nodes, columns)
     print_notes(predicted.notes, as_json)
     with ProgressBar("predicting") as callback:
         predicted.write(out, callback)
@@ -178,41 +144,26 @@ def predict(
 
 
 @app.command(epilog='Example: herofilter explain model --node "user:42"')
+@with_columns("split", "features")
 def explain(
     model: ModelFolder,
     node: Annotated[str, typer.Option(help="The id of a node.")],
+    split: RunSplit = None,
     edges: NewEdges = None,
     nodes: NewNodes = None,
-    id_column: Id = "id",
-    source: Source = "source",
-    target: Target = "target",
-    weight: Weight = None,
-    drop_unknown: DropUnknown = False,
-    encoding: Encoding = "utf-8",
+    columns: TableColumns = _USUAL,
     top: Annotated[int, typer.Option(help="How many tokens to show.")] = 10,
     as_json: Json = False,
 ) -> None:
     """Explain a prediction: the nodes in the patch, and how much each adds to the class."""
-    from herofilter.data.tables.table_path import check_encoding
-
-    _check_inputs(model, edges, nodes)
-    check_encoding(encoding)
+    folder = _check_inputs(model, split, edges, nodes)
 
     from rich.console import Console
 
-    from herofilter.data.tables.table_columns import TableColumns
+    from herofilter.predict import Predictor
     from herofilter.report.explanation import explain_saved, explanation_table
-    from herofilter.training.artifacts.model_folder import SavedModel
 
-    columns = TableColumns(
-        id=id_column,
-        source=source,
-        target=target,
-        weight=weight,
-        drop_unknown=drop_unknown,
-        encoding=encoding,
-    )
-    found = explain_saved(SavedModel.load(model), node, edges, nodes, columns)
+    found = explain_saved(Predictor.load(folder), node, edges, nodes, columns)
     print_notes(found["notes"], as_json)
     if as_json:
         print_json(found)
@@ -227,29 +178,34 @@ def explain(
 def export(
     model: ModelFolder,
     onnx: Annotated[Path, typer.Option(help="File to write.")],
+    split: RunSplit = None,
 ) -> None:
     """Write a model as an ONNX file, checked against the model itself."""
     from herofilter.files import check_file_target
 
-    _check_inputs(model, None, None)
+    folder = _check_inputs(model, split, None, None)
     check_file_target(onnx)
 
     from rich.console import Console
 
     from herofilter.nn import export_onnx
-    from herofilter.training.artifacts.model_folder import SavedModel
+    from herofilter.predict import Predictor
 
-    saved = SavedModel.load(model)
-    export_onnx(saved.training_network(), onnx, saved.temperature)
+    predictor = Predictor.load(folder)
+    export_onnx(predictor.network, onnx, predictor.temperature)
     Console().print(f"written: {onnx}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _check_inputs(model: Path, edges: Path | None, nodes: Path | None) -> None:
-    """Raise an error for a folder without a model or a missing table, before torch is loaded."""
-    from herofilter.data.tables.table_path import table_ending
-    from herofilter.training.artifacts.sealed_folder import read_seal
+def _check_inputs(model: Path, split: int | None, edges: Path | None, nodes: Path | None) -> Path:
+    """Return the model folder; raise an error if there is none or a table is missing.
 
-    read_seal(model)
+    Nothing here loads torch.
+    """
+    from herofilter.data.tables.table_path import table_ending
+    from herofilter.training.artifacts.locate import locate_model
+
+    folder = locate_model(model, split)
     for table, what in ((edges, "edges"), (nodes, "nodes")):
         if table is not None:
             table_ending(table, what)
+    return folder

@@ -1,5 +1,6 @@
 """The commands list, info and pack."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,24 +9,19 @@ import typer
 import herofilter
 from herofilter.cli.app import GRAPH, Graph, Json, app, print_json
 from herofilter.cli.table_options import (
-    DropUnknown,
-    Encoding,
-    Features,
-    Id,
     KnownLabel,
     NewEdges,
     NewNodes,
-    Source,
-    Split,
-    Target,
     Undirected,
-    Weight,
     print_notes,
-    split_names,
+    with_columns,
 )
+from herofilter.data.tables.table_columns import TableColumns
 
 if TYPE_CHECKING:
     from herofilter.nn.registry import ModelEntry
+
+_USUAL = TableColumns()
 
 
 @app.command("list", epilog="Example: herofilter list --models")
@@ -76,26 +72,19 @@ def _fields(entry: "ModelEntry") -> dict[str, object]:
     epilog="Example: herofilter info karate, or herofilter info --edges edges.csv "
     "--nodes nodes.csv --label topic"
 )
+@with_columns()
 def info(
     graph: Annotated[str | None, GRAPH] = None,
     edges: NewEdges = None,
     nodes: NewNodes = None,
     label: KnownLabel = None,
-    id_column: Id = "id",
-    source: Source = "source",
-    target: Target = "target",
-    weight: Weight = None,
-    split: Split = None,
-    features: Features = None,
+    columns: TableColumns = _USUAL,
     undirected: Undirected = False,
-    drop_unknown: DropUnknown = False,
-    encoding: Encoding = "utf-8",
     as_json: Json = False,
 ) -> None:
     """Print a graph's data card: size, irregularities, heterophily, memory that patches need."""
     from herofilter.data.graph_path import check_graph_name
-    from herofilter.data.tables.table_columns import TableColumns
-    from herofilter.data.tables.table_path import check_encoding, table_ending
+    from herofilter.data.tables.table_path import table_ending
     from herofilter.errors import ConfigError
 
     if (graph is None) == (edges is None):
@@ -104,7 +93,6 @@ def info(
             f"(got {'neither' if graph is None else 'both'}); give GRAPH, or --edges, --nodes and "
             "--label"
         )
-    check_encoding(encoding)
     if graph is not None:
         check_graph_name(graph)
     elif nodes is None or label is None:
@@ -129,17 +117,7 @@ def info(
         name = str(graph)
         data = herofilter.load_dataset(name, split=None)
     else:
-        columns = TableColumns(
-            id=id_column,
-            source=source,
-            target=target,
-            weight=weight,
-            label=label,
-            split=split,
-            features=split_names(features),
-            drop_unknown=drop_unknown,
-            encoding=encoding,
-        )
+        columns = replace(columns, label=label)
         found = read_tables(edges, nodes, columns, directed=not undirected)
         notes = found.notes
         print_notes(notes, as_json)

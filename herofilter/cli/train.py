@@ -75,14 +75,17 @@ def train(
     from herofilter.data import num_splits
     from herofilter.report.console import percent, train_table
     from herofilter.report.progress import TrainBar
+    from herofilter.training.artifacts.graph_reference import GraphSource
 
     data = herofilter.load_dataset(graph, split=splits if named else None)
     chosen = [0] if named else select_splits(asked, num_splits(data))
-    name = graph_name(graph)
+    name, source = graph_name(graph), GraphSource.at(graph, splits if named else None)
     out = out or _new_folder(Path("runs"), f"{name}-{model}-{time.strftime('%Y%m%d-%H%M%S')}")
     with TrainBar(name, chosen, config.train.epochs) as callback:
         if model == "auto":
-            summary = herofilter.train_auto(data, config, chosen, name, out, callback, ensemble)
+            summary = herofilter.train_auto(
+                data, config, chosen, name, out, callback, ensemble, source=source
+            )
         else:
             count = herofilter.training.default_workers(data, chosen)
             summary = herofilter.train_splits(
@@ -94,6 +97,7 @@ def train(
                 out,
                 callback,
                 count if workers is None else workers,
+                source=source,
             )
     summary["out"] = str(out)
     if as_json:

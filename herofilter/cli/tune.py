@@ -63,6 +63,7 @@ def tune(
     from herofilter.data import num_splits
     from herofilter.report.console import percent
     from herofilter.report.progress import TuneBar
+    from herofilter.training.artifacts.graph_reference import GraphSource
     from herofilter.training.search.tuning import tune as run_search
 
     herofilter.find_model(model)
@@ -84,6 +85,7 @@ def tune(
             preset=preset,
             finalists=finalists,
             callback=callback,
+            source=GraphSource.at(graph),
         )
     summary["out"] = str(out)
     if into is not None:

@@ -31,6 +31,9 @@ from .graph_folder import (
 from .graph_path import (
     is_graph_path as is_graph_path,
 )
+from .graph_spec import (
+    GraphSpec as GraphSpec,
+)
 from .splits import (
     num_splits as num_splits,
     random_splits as random_splits,

@@ -11,12 +11,23 @@ MASKS = ("train_mask", "val_mask", "test_mask")
 _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
-def check_graph(data: Data, *, split_required: bool = False) -> None:
+def check_graph(
+    data: Data,
+    *,
+    split_required: bool = False,
+    test_required: bool = True,
+    labels_required: bool = True,
+) -> None:
     """Raise a :class:`GraphError` that says what is wrong with ``data`` and how to cure it.
 
     Legal are graphs without edges or features, isolated nodes, self-loops, duplicate edges,
-    directed edges, and unlabelled nodes (label -1). With ``split_required`` the three masks must
-    be there, one-dimensional and not empty.
+    directed edges, and unlabelled nodes (label -1).
+
+    Args:
+        data: the graph.
+        split_required: whether the three masks must be there, one-dimensional and not empty.
+        test_required: whether that goes for ``test_mask``, too.
+        labels_required: whether there must be labels; without them there can't be masks either.
 
     Example:
         >>> from herofilter.data import csbm, select_split
@@ -24,8 +35,11 @@ def check_graph(data: Data, *, split_required: bool = False) -> None:
     """
     num_nodes = check_edges(data)
     _check_features(data.x, num_nodes)
-    _check_labels(data.y, num_nodes)
-    _check_masks(data, num_nodes, split_required)
+    if data.get("y") is None and not (labels_required or split_required):
+        return
+    _check_labels(data.get("y"), num_nodes)
+    needed = MASKS if test_required else MASKS[:2]
+    _check_masks(data, num_nodes, needed if split_required else ())
 
 
 def check_edges(data: Data) -> int:
@@ -137,17 +151,17 @@ def _check_labels(y: Tensor | None, num_nodes: int) -> None:
         )
 
 
-def _check_masks(data: Data, num_nodes: int, required: bool) -> None:
+def _check_masks(data: Data, num_nodes: int, required: tuple[str, ...]) -> None:
     masks = {name: data.get(name) for name in MASKS}
-    missing = [name for name, mask in masks.items() if mask is None]
-    if missing and required:
+    missing = [name for name in required if masks[name] is None]
+    if missing:
         raise GraphError(
-            f"{', '.join(MASKS)} must all be set (got no {', '.join(missing)}); "
+            f"{', '.join(required)} must all be set (got no {', '.join(missing)}); "
             "make them with random_splits(data.y, num_splits=1)"
         )
     present = {name: mask for name, mask in masks.items() if mask is not None}
     for name, mask in present.items():
-        _check_mask(name, mask, data.y, num_nodes, required)
+        _check_mask(name, mask, data.y, num_nodes, bool(required), name in required)
     names = list(present)
     for i, first in enumerate(names):
         for second in names[:i]:
@@ -165,7 +179,9 @@ def _check_masks(data: Data, num_nodes: int, required: bool) -> None:
                 )
 
 
-def _check_mask(name: str, mask: Tensor, y: Tensor, num_nodes: int, required: bool) -> None:
+def _check_mask(
+    name: str, mask: Tensor, y: Tensor, num_nodes: int, one_split: bool, needed: bool
+) -> None:
     if mask.dtype != torch.bool:
         raise GraphError(
             f"{name} must be of type torch.bool (got {mask.dtype}); "
@@ -176,12 +192,12 @@ def _check_mask(name: str, mask: Tensor, y: Tensor, num_nodes: int, required: bo
             f"{name} must have one entry per node (got shape {list(mask.shape)}; "
             f"the graph has {num_nodes} nodes); make masks with random_splits(data.y, 10)"
         )
-    if required and mask.dim() == 2:
+    if one_split and mask.dim() == 2:
         raise GraphError(
             f"masks must be one-dimensional (got {list(mask.shape)}: {_splits(mask.size(1))}); "
             "choose one with load_dataset(name, split=0) or select_split(data, 0)"
         )
-    if required and not bool(mask.any()):
+    if needed and not bool(mask.any()):
         raise GraphError(
             f"{name} must select at least one node (got none); "
             "make masks with random_splits(data.y, 10)"

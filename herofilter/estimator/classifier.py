@@ -13,9 +13,9 @@ from herofilter.data.tables.arrays import bare_graph, graph_from_arrays, node_te
 from herofilter.data.tables.label_arrays import encode_labels, read_labels
 from herofilter.errors import ConfigError, GraphError, check_choice
 from herofilter.estimator.sklearn_contract import Parameters, classifier_base, not_fitted
-from herofilter.nn import list_models
-from herofilter.training.artifacts.model_folder import SavedModel
+from herofilter.nn import NodeClassifier, list_models
 from herofilter.training.fit_model import fit_model, with_validation
+from herofilter.training.predictor import Predictor
 
 if TYPE_CHECKING:
     Base = Parameters
@@ -124,9 +124,7 @@ class HeroFilterClassifier(Base):
         else:
             data = with_validation(data, float(self.val_fraction), seed)
         model, config = self._choice(int(data.num_nodes), seed)
-        fit = fit_model(data, classes, model, config, bool(self.calibrate))
-        self._keep(fit.saved)
-        self.network_, self._prepared = fit.network, fit.prepared
+        self._keep(fit_model(data, classes, model, config, bool(self.calibrate)))
         return self
 
     def predict(self, X: Any = None, edge_index: Any = None, edge_weight: Any = None) -> np.ndarray:
@@ -143,7 +141,7 @@ class HeroFilterClassifier(Base):
         X is None for all nodes of the fitted graph or a vector of some of its node indices; a
         ``Data``, or a feature matrix with ``edge_index``, stands for all nodes of that graph.
         """
-        if not hasattr(self, "saved_"):
+        if not hasattr(self, "predictor_"):
             raise not_fitted(type(self).__name__)
         new = None
         if isinstance(X, Data):
@@ -152,11 +150,11 @@ class HeroFilterClassifier(Base):
             new = graph_from_arrays(X, edge_index, edge_weight)
         known = self.saved_.graph
         if new is not None and (known is None or not same_graph(new, known.data)):
-            return np.asarray(self.saved_.predict_proba(new))
-        fitted, nodes = self.saved_.training_graph().data, None
+            return np.asarray(self.predictor_.on(new).predict_proba())
+        nodes = None
         if new is None and X is not None:
-            nodes = node_tensor(X, int(fitted.num_nodes or 0))
-        return np.asarray(self.saved_.probabilities(self.network_, self._prepared, nodes))
+            nodes = node_tensor(X, int(self.predictor_.data.num_nodes or 0))
+        return np.asarray(self.predictor_.predict_proba(nodes))
 
     def score(
         self, X: Any = None, y: Any = None, edge_index: Any = None, edge_weight: Any = None
@@ -171,14 +169,15 @@ class HeroFilterClassifier(Base):
 
     def save(self, folder: str | Path) -> None:
         """Write the fitted model and its graph into a folder, without pickles."""
-        if not hasattr(self, "saved_"):
+        if not hasattr(self, "predictor_"):
             raise not_fitted(type(self).__name__)
-        self.saved_.save(folder)
+        self.predictor_.save(folder)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """Return a fitted classifier from a model folder, with the parameters of the model."""
-        saved = SavedModel.load(folder)
+        predictor = Predictor.load(folder)
+        saved = predictor.saved
         settings = saved.config.to_dict()
         flat = {name: value for section in settings.values() for name, value in section.items()}
         classifier = cls(
@@ -187,14 +186,17 @@ class HeroFilterClassifier(Base):
             random_state=flat["seed"],
             **{name: flat[name] for name in (*_SHARED, *_OF_ONE_MODEL)},
         )
-        classifier._keep(saved)
-        if saved.graph is not None:
-            classifier.network_ = saved.network(saved.graph.data)
-            classifier._prepared = saved.prepare(saved.graph.data)
+        classifier._keep(predictor)
         return classifier
 
-    def _keep(self, saved: SavedModel) -> None:
-        self.saved_ = saved
+    @property
+    def network_(self) -> NodeClassifier:
+        """The network for the fitted graph."""
+        return self.predictor_.network
+
+    def _keep(self, predictor: Predictor) -> None:
+        saved = predictor.saved
+        self.predictor_, self.saved_ = predictor, saved
         self.classes_ = np.array(saved.classes)
         self.n_features_in_ = saved.in_channels
         self.config_, self.temperature_ = saved.config, saved.temperature

@@ -6,11 +6,12 @@ from torch_geometric.data import Data
 from herofilter.callbacks import Callback
 from herofilter.config import Config
 from herofilter.data import is_directed
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.nn.herofilter import HeroFilter
 from herofilter.nn.label_shares import LabelShares
-from herofilter.nn.registry import num_classes, num_embeddings, register_model
+from herofilter.nn.registry import register_model
 from herofilter.patchers import (
     FastPatcher,
     LearnedPatcher,
@@ -193,7 +194,12 @@ def _filters(
     by_rows=True,
 )
 def build_herofilter(
-    data: Data, config: Config, nodes: Tensor | None = None, *, literal: bool = False
+    data: Data,
+    config: Config,
+    spec: GraphSpec,
+    nodes: Tensor | None = None,
+    *,
+    literal: bool = False,
 ) -> NodeClassifier:
     """Build HeroFilter with the patcher that ``config`` names, for ``nodes`` or for all.
 
@@ -203,17 +209,17 @@ def build_herofilter(
     if not literal:
         config = resolve(data, config)
     return HeroFilter(
-        data.num_features,
-        num_classes(data),
+        spec.in_channels,
+        spec.num_classes,
         _make_patcher(data, config, None, nodes),
         config.model,
-        num_embeddings=num_embeddings(data) if config.model.node_vectors else 0,
+        num_embeddings=spec.num_embeddings if config.model.node_vectors else 0,
         relations=_make_summary(data, config),
-        shares=_make_shares(data, config),
+        shares=_make_shares(data, config, spec),
     )
 
 
-def _make_shares(data: Data, config: Config) -> LabelShares | None:
+def _make_shares(data: Data, config: Config, spec: GraphSpec) -> LabelShares | None:
     model, settings = config.model, config.patcher
     if not model.label_shares:
         return None
@@ -226,8 +232,8 @@ def _make_shares(data: Data, config: Config) -> LabelShares | None:
     )
     names = settings.relations if settings.directed == "keep" else ("out", "cocitation")
     words = [RELATION_WORDS[name] for name in names]
-    width = model.hidden_channels if model.stem else data.num_features
-    return LabelShares(matrix, words, num_classes(data), width, model.label_mask)
+    width = model.hidden_channels if model.stem else spec.in_channels
+    return LabelShares(matrix, words, spec.num_classes, width, model.label_mask)
 
 
 @register_model(
@@ -239,6 +245,6 @@ def _make_shares(data: Data, config: Config) -> LabelShares | None:
     batches=True,
     by_rows=True,
 )
-def build_fast_herofilter(data: Data, config: Config) -> NodeClassifier:
+def build_fast_herofilter(data: Data, config: Config, spec: GraphSpec) -> NodeClassifier:
     """Build HeroFilter on personalised-PageRank patches."""
-    return build_herofilter(data, config.replace(patcher="fast"))
+    return build_herofilter(data, config.replace(patcher="fast"), spec)

@@ -142,6 +142,13 @@ class NodeClassifier(nn.Module, ABC):
     def show_labels(self, labels: Tensor) -> None:
         """Store the labels that the model may read: -1 for all nodes but training nodes."""
 
+    def extra_files(self) -> dict[str, bytes]:
+        """Return what belongs to the model beside its tensors, by file name; never a pickle."""
+        return {}
+
+    def load_extra(self, files: Mapping[str, bytes]) -> None:
+        """Take back what :meth:`extra_files` returned, after the tensors were loaded."""
+
     def auxiliary_loss(self) -> Tensor | None:
         """Return a term that the last forward pass adds to the loss, or None.
 

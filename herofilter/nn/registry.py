@@ -9,11 +9,12 @@ from typing import NamedTuple, TypeVar
 from torch_geometric.data import Data
 
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.errors import ConfigError, did_you_mean
 from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.graph_defaults import dropout_rates, resolve_defaults
 
-Builder = Callable[[Data, Config], NodeClassifier]
+Builder = Callable[[Data, Config, GraphSpec], NodeClassifier]
 Option = str | int | float
 AnyBuilder = TypeVar("AnyBuilder", bound=Builder)
 
@@ -28,7 +29,7 @@ class ModelEntry:
         needs: its memory beyond the features, in words.
         scales: whether its cost is linear in the size of the graph.
         directed: whether it can read the direction of edges; others get both directions of each.
-        build: makes the model for a prepared graph.
+        builder: makes the model for a prepared graph of some sizes; call :meth:`build`.
         batches: whether the cost of a mini-batch grows with its nodes only; other models compute
             all nodes at every step.
         options: settings that only this model reads, each with the values to search over.
@@ -41,10 +42,17 @@ class ModelEntry:
     needs: str
     scales: bool
     directed: bool
-    build: Builder
+    builder: Builder
     batches: bool = False
     options: Mapping[str, tuple[Option, ...]] = field(default_factory=dict)
     by_rows: bool = False
+
+    def build(self, data: Data, config: Config, spec: GraphSpec | None = None) -> NodeClassifier:
+        """Return a new model for a prepared graph.
+
+        Without ``spec`` the labels of the graph say how many classes there are.
+        """
+        return self.builder(data, config, GraphSpec.of(data) if spec is None else spec)
 
 
 _MODELS: dict[str, ModelEntry] = {}
@@ -112,16 +120,6 @@ def _register_all() -> None:
         getattr(baselines, model)
 
 
-def num_classes(data: Data) -> int:
-    """Return the number of classes, labels running from 0."""
-    return int(data.y.max()) + 1
-
-
-def num_embeddings(data: Data) -> int:
-    """Return the number of learned node vectors: one per node without features, else none."""
-    return int(data.num_nodes or 0) if data.get("featureless", False) else 0
-
-
 class Arguments(NamedTuple):
     """The first arguments of the constructors of all baselines, in order."""
 
@@ -134,19 +132,20 @@ class Arguments(NamedTuple):
     num_embeddings: int
 
 
-def arguments(data: Data, config: Config, least_layers: int = 2) -> Arguments:
+def arguments(data: Data, config: Config, spec: GraphSpec, least_layers: int = 2) -> Arguments:
     """Return the arguments of a baseline for a graph, with at least ``least_layers`` layers.
 
     Example:
         >>> from herofilter.data import csbm
-        >>> arguments(csbm(num_nodes=60, num_classes=3), Config()).num_layers
+        >>> data = csbm(num_nodes=60, num_classes=3)
+        >>> arguments(data, Config(), GraphSpec.of(data)).num_layers
         2
     """
     return Arguments(
-        data.num_features,
+        spec.in_channels,
         config.model.hidden_channels,
-        num_classes(data),
+        spec.num_classes,
         max(config.model.num_layers, least_layers),
         *dropout_rates(resolve_defaults(data, config).model),
-        num_embeddings(data),
+        spec.num_embeddings,
     )

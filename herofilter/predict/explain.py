@@ -11,6 +11,7 @@ from herofilter.errors import ConfigError, GraphError
 from herofilter.nn import HeroFilter, NodeClassifier
 from herofilter.patchers import LearnedPatcher, Patches
 from herofilter.predict.response import FilterCurve
+from herofilter.training.predictor import Predictor
 from herofilter.training.prepare import prepare_for
 
 RESPONSE_POINTS = 200
@@ -93,6 +94,12 @@ def explain_node(
         >>> round(sum(abs(token.share) for token in found.tokens), 6)
         1.0
     """
+    network = checked_network(network, node, temperature)
+    return _explain(network.eval(), prepare_for(network, data), data, node, temperature)
+
+
+def checked_network(network: NodeClassifier, node: int, temperature: float) -> HeroFilter:
+    """Return a network whose predictions can be explained, or say why they can't."""
     if not isinstance(network, HeroFilter):
         raise ConfigError(
             "network must be a HeroFilter, whose tokens can be left out one by one "
@@ -102,10 +109,35 @@ def explain_node(
         raise GraphError(f"node must be from 0 to {network.patcher.num_nodes - 1} (got {node})")
     if not temperature > 0:
         raise ConfigError(f"temperature must be above 0 (got {temperature:g})")
-    network.eval()
+    return network
+
+
+def explain_prediction(predictor: Predictor, node: int) -> Explanation:
+    """Return a model's prediction for a node and the share of each token in it.
+
+    Nothing is prepared or built again: what :func:`explain_node` tells is read off the network
+    that predicts.
+
+    Example:
+        >>> from herofilter import Config, csbm
+        >>> from herofilter.training.fit_model import fit_model, with_validation
+        >>> data = with_validation(csbm(num_nodes=60, num_classes=3), 0.2)
+        >>> config = Config().replace(epochs=3, patch_size=4)
+        >>> model = fit_model(data, ("a", "b", "c"), "herofilter", config)
+        >>> [type(token.share).__name__ for token in explain_prediction(model, 7).tokens][:1]
+        ['float']
+    """
+    network = checked_network(predictor.network, node, predictor.temperature)
+    return _explain(network, predictor.ready, predictor.data, node, predictor.temperature)
+
+
+@torch.no_grad()
+def _explain(
+    network: HeroFilter, ready: Data, data: Data, node: int, temperature: float
+) -> Explanation:
     rows = torch.tensor([node])
     # a single node is a single chunk
-    (tokens,) = network.token_chunks(prepare_for(network, data), rows)
+    (tokens,) = network.token_chunks(ready, rows)
     patches = network.patches(rows)
     present = torch.ones(tokens.size(0), dtype=torch.bool)
     present[: patches.patch_size] = patches.mask[0]

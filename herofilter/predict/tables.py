@@ -12,6 +12,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback
+from herofilter.data.graph_spec import count_classes
 from herofilter.data.tables.extend_graph import read_extended
 from herofilter.data.tables.predictions import split_parts, write_predictions
 from herofilter.data.tables.read_graph import TableGraph
@@ -19,9 +20,8 @@ from herofilter.data.tables.read_table import TableSource
 from herofilter.data.tables.table_columns import TableColumns
 from herofilter.errors import RunError
 from herofilter.nn import NodeClassifier
-from herofilter.nn.registry import num_classes
-from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.loop import stream_logits
+from herofilter.training.predictor import Predictor as Predictor
 
 _USUAL = TableColumns()
 
@@ -33,18 +33,14 @@ class Predicted:
     Args:
         ids: of the nodes.
         notes: what was assumed, one sentence each.
-        saved: the model.
-        network: its network for the graph.
-        prepared: the graph as the network reads it.
+        predictor: the model for the graph.
         nodes: ``[b]``, in the order of the ids.
         graph: the graph with its labels and masks, as far as they are known.
     """
 
     ids: pa.Array
     notes: tuple[str, ...]
-    saved: SavedModel
-    network: NodeClassifier
-    prepared: Data
+    predictor: Predictor
     nodes: Tensor
     graph: TableGraph
 
@@ -53,12 +49,12 @@ class Predicted:
         if not self.nodes.numel():
             yield self.probabilities
             return
-        yield from self.saved.stream(self.network, self.prepared, self.nodes)
+        yield from self.predictor.stream(self.nodes)
 
     @cached_property
     def probabilities(self) -> Tensor:
         """All probabilities at once: ``[b, C]``."""
-        return self.saved.probabilities(self.network, self.prepared, self.nodes)
+        return self.predictor.predict_proba(self.nodes)
 
     def write(self, path: str | Path, callback: Callback | None = None) -> None:
         """Write the predictions beside what is known of the nodes, some nodes at a time."""
@@ -69,38 +65,42 @@ class Predicted:
 
 
 def predict_tables(
-    saved: SavedModel,
+    predictor: Predictor,
     edges: TableSource | None = None,
     nodes: TableSource | None = None,
     columns: TableColumns = _USUAL,
 ) -> Predicted:
-    """Predict the nodes of a table with a saved model.
+    """Predict the nodes of a table.
 
     Without tables these are the nodes of the training graph; ``extend_graph.read_extended`` tells
     how tables are understood. Patches are made for the nodes asked for alone.
 
     Args:
-        saved: a model that keeps its graph and its encoder.
+        predictor: a model that keeps its graph and, for tables, its encoder.
         edges: new edges, if any.
         nodes: new nodes, if any.
         columns: what the columns of ids, of edges and of weights are called.
     """
-    if saved.encoder is None:
+    graph, rows = read_later(predictor, edges, nodes, columns)
+    ids = graph.ids.take(pa.array(rows.numpy()))
+    if edges is None and nodes is None:
+        return Predicted(ids, (), predictor, rows, graph)
+    return Predicted(ids, graph.notes, predictor.on(graph.data, rows), rows, graph)
+
+
+def read_later(
+    predictor: Predictor,
+    edges: TableSource | None,
+    nodes: TableSource | None,
+    columns: TableColumns = _USUAL,
+) -> tuple[TableGraph, Tensor]:
+    """Return the graph that later tables make, or that of training, and the rows asked for."""
+    if predictor.saved.encoder is None and (edges is not None or nodes is not None):
         raise RunError(
             "the model must have been fitted on tables to predict tables (got one without an "
-            "encoder); use HeroFilterClassifier.load and its predict instead"
+            "encoder); use Predictor.load and its method on(data) instead"
         )
-    graph, rows = read_extended(saved.training_graph(), edges, nodes, columns)
-    notes = () if graph is saved.graph else graph.notes
-    return Predicted(
-        graph.ids.take(pa.array(rows.numpy())),
-        notes,
-        saved,
-        saved.network(graph.data, rows),
-        saved.prepare(graph.data),
-        rows,
-        graph,
-    )
+    return read_extended(predictor.saved.training_graph, edges, nodes, columns)
 
 
 def write_node_predictions(
@@ -132,7 +132,7 @@ def write_node_predictions(
         101
     """
     ids = pa.array(np.arange(int(data.num_nodes or 0)))
-    names = range(num_classes(data)) if classes is None else classes
+    names = range(count_classes(data)) if classes is None else classes
     parts = (torch.softmax(part.double(), dim=1) for part in stream_logits(model, data))
     labels = data.y if data.y is not None and data.y.dim() == 1 else None
     write_predictions(path, ids, list(names), parts, callback, labels, split_parts(data))

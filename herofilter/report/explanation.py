@@ -2,21 +2,21 @@
 
 from typing import Any
 
+import torch
 from rich.table import Table
 
 from herofilter.data import TableGraph
-from herofilter.data.tables.extend_graph import read_extended
 from herofilter.data.tables.read_table import TableSource
 from herofilter.data.tables.table_columns import TableColumns
-from herofilter.predict import explain_node
+from herofilter.predict import Predictor, explain_prediction
 from herofilter.predict.explain import Explanation, TokenShare
-from herofilter.training.artifacts.model_folder import SavedModel
+from herofilter.predict.tables import read_later
 
 _USUAL = TableColumns()
 
 
 def explain_saved(
-    saved: SavedModel,
+    predictor: Predictor,
     node: str | int,
     edges: TableSource | None = None,
     nodes: TableSource | None = None,
@@ -25,7 +25,7 @@ def explain_saved(
     """Explain a node of the graph of training, or of tables, ready for JSON.
 
     Args:
-        saved: a fitted model with its graph.
+        predictor: a fitted model with its graph.
         node: the id of the node.
         edges: new edges, if any, as for prediction.
         nodes: new nodes, if any.
@@ -36,16 +36,17 @@ def explain_saved(
         ``label``, ``change`` and ``share``), ``response`` of the learned filters or None,
         ``notes``, what was assumed of the tables, and ``said``, the summary as sentences.
     """
-    graph, _ = read_extended(saved.training_graph(), edges, nodes, columns)
-    found = explain_node(
-        saved.network(graph.data), graph.data, graph.position(node), saved.temperature
-    )
+    graph, _ = read_later(predictor, edges, nodes, columns)
+    row = graph.position(node)
+    known = edges is None and nodes is None
+    model = predictor if known else predictor.on(graph.data, torch.tensor([row]))
+    found = explain_prediction(model, row)
     classes = graph.shown_classes
     tokens = [_token(token, graph, classes) for token in found.tokens]
     name = classes[found.predicted]
     return {
         "node": graph.ids[found.node].as_py(),
-        "notes": [] if graph is saved.graph else list(graph.notes),
+        "notes": [] if known else list(graph.notes),
         "prediction": name,
         "probability": found.probability,
         "tokens": tokens,

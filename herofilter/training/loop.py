@@ -68,7 +68,8 @@ def train(
 
     Args:
         model: any :class:`~herofilter.nn.NodeClassifier`.
-        data: a graph with one-dimensional ``train_mask``, ``val_mask`` and ``test_mask``.
+        data: a graph with one-dimensional ``train_mask``, ``val_mask`` and, if the test score is
+            wanted, ``test_mask``.
         config: the recommended settings by default.
         callback: takes an event of stage ``epoch`` after every epoch, with ``train_loss``,
             ``val_loss`` and ``val_accuracy``; an exception that it raises ends training.
@@ -83,7 +84,7 @@ def train(
         >>> train(model, data, TrainConfig(epochs=30)).test.accuracy > 0.5
         True
     """
-    check_graph(data, split_required=True)
+    check_graph(data, split_required=True, test_required=score_test)
     config = resolve_defaults(data, Config(train=config or TrainConfig())).train
     given = data
     train_nodes = data.train_mask.nonzero().view(-1)
@@ -146,10 +147,20 @@ def stream_logits(
     model: NodeClassifier, data: Data, nodes: Tensor | None = None
 ) -> Iterator[Tensor]:
     """Yield what :func:`predict_logits` returns, some nodes at a time."""
-    small = is_small(int(data.num_nodes or 0))
-    with one_thread(small):
-        prepared = prepare_for(model, data)
-    with closing(logit_chunks(model, prepared, nodes, EVAL_BATCH)) as chunks:
+    with one_thread(is_small(int(data.num_nodes or 0))):
+        ready = prepare_for(model, data)
+    yield from stream_ready(model, ready, nodes)
+
+
+def stream_ready(
+    model: NodeClassifier, ready: Data, nodes: Tensor | None = None
+) -> Iterator[Tensor]:
+    """Yield the logits of a graph that :func:`~herofilter.training.prepare.prepare_for` returned.
+
+    What many calls have in common is then computed once.
+    """
+    small = is_small(int(ready.num_nodes or 0))
+    with closing(logit_chunks(model, ready, nodes, EVAL_BATCH)) as chunks:
         while True:
             # not around the yield: the caller's code may use several threads
             with one_thread(small or model.in_parallel, parallel=True):

@@ -55,17 +55,30 @@ def prepare_features(data: Data, feature_scaling: str = "none", by_rows: bool = 
     return data
 
 
-def prepare(data: Data, config: Config, model: str = "herofilter") -> Data:
+def prepare(
+    data: Data, config: Config, model: str = "herofilter", *, labels_required: bool = True
+) -> Data:
     """Check a graph and return it ready for a registered model.
 
-    Directions are kept for a model that can read them, if the configuration says so.
+    Directions are kept for a model that can read them, if the configuration says so. To predict,
+    a graph needs no labels.
     """
-    check_graph(data)
-    entry = find_model(model)
-    keep = config.patcher.directed == "keep" and entry.directed
-    if not keep and is_directed(data):
+    check_graph(data, labels_required=labels_required)
+    keeps, feature_scaling, by_rows = prepared_form(config, model)
+    if not keeps and is_directed(data):
         data = symmetrise(data)
-    return prepare_features(data, config.train.feature_scaling, entry.by_rows)
+    return prepare_features(data, feature_scaling, by_rows)
+
+
+def prepared_form(config: Config, model: str) -> tuple[bool, str, bool]:
+    """Return all that :func:`prepare` depends on beside the graph.
+
+    These are whether directions are kept, how features are scaled, and whether they are read by
+    rows. Models for which they are the same can share a prepared graph.
+    """
+    entry = find_model(model)
+    keeps = config.patcher.directed == "keep" and entry.directed
+    return keeps, config.train.feature_scaling, entry.by_rows
 
 
 def prepare_for(model: NodeClassifier, data: Data) -> Data:

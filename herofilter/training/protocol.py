@@ -3,31 +3,30 @@
 import dataclasses
 import statistics
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import psutil
 import torch
-from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback, notify, with_values
 from herofilter.config import Config
-from herofilter.data import select_split
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.errors import ConfigError
-from herofilter.nn import NodeClassifier, find_model
 from herofilter.nn.build import resolve
 from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.nn.naming import model_title
 from herofilter.parallel.processes import run_jobs
 from herofilter.training.artifacts.checkpoint import EVERY, Checkpoint
+from herofilter.training.artifacts.graph_reference import GraphSource
+from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.artifacts.run_folder import RunFolder
-from herofilter.training.loop import TrainResult, train
+from herofilter.training.loop import TrainResult
 from herofilter.training.prepare import prepare
-from herofilter.training.seeding import seeded
+from herofilter.training.recipe import fit_prepared, saved_split
 
 WORTH_A_PROCESS = 1000
 MORE_MEASURES = ("balanced_accuracy", "macro_f1", "auc", "average_precision", "calibration_error")
@@ -44,6 +43,7 @@ def train_splits(
     callback: Callback | None = None,
     workers: int = 1,
     checkpoint_every: float = EVERY,
+    source: GraphSource | None = None,
 ) -> dict[str, Any]:
     """Train a registered model on some splits of a graph and return the summary.
 
@@ -53,14 +53,16 @@ def train_splits(
         config: the settings; recommended ones by default.
         splits: which columns of the masks.
         graph: the graph's name, for the record.
-        out: a run folder to write, or to continue: finished splits are kept, and one that was
-            under way continues from its last checkpoint, to the same result as without a stop.
+        out: a run folder to write, or to continue: finished splits are kept, each as a model
+            folder, and one that was under way continues from its last checkpoint, to the same
+            result as without a stop.
         callback: takes an event of stage ``split`` for each split that is finished, those of an
             earlier call first, and with one worker also those of stage ``epoch``; the value
             ``split`` is the number of the split.
         workers: processes that splits are shared out to. Up to 50 000 nodes each training uses
             one thread, so the results don't depend on how many there are.
         checkpoint_every: seconds between two checkpoints of a split at least.
+        source: where the graph was loaded from, so that the run folder needs no copy of it.
 
     Returns:
         ``graph``, ``model``, ``title`` (what the model is with these settings), ``config``,
@@ -76,17 +78,20 @@ def train_splits(
         "model": model,
         "config": config.to_dict(),
     }
-    folder = RunFolder(Path(out), header) if out is not None else None
+    folder = RunFolder(Path(out), header, data, source) if out is not None else None
     finished: dict[str, dict[str, Any]] = dict(folder.records) if folder is not None else {}
     interrupted = False
     prepared = prepare(data, config, model)
+    spec = GraphSpec.of(prepared)
     jobs = [
         Job(
             prepared,
+            spec,
             model,
             config,
             split,
             None if folder is None else folder.checkpoint(str(split), checkpoint_every),
+            kept=folder is not None,
         )
         for split in splits
         if str(split) not in finished
@@ -96,14 +101,15 @@ def train_splits(
         notify_split(callback, split, finished[str(split)], done, len(splits))
     try:
         with closing(_outcomes(jobs, min(workers, len(jobs)), callback)) as outcomes:
-            for done, (job, metrics, history, state) in enumerate(outcomes, len(kept) + 1):
-                finished[str(job.split)] = metrics
+            for done, outcome in enumerate(outcomes, len(kept) + 1):
+                split, metrics = outcome.split, outcome.metrics
+                finished[str(split)] = metrics
                 interrupted = metrics["interrupted"]
                 if interrupted:
                     break
-                if folder is not None:
-                    folder.add(str(job.split), metrics, history, state)
-                notify_split(callback, job.split, metrics, done, len(splits))
+                if folder is not None and outcome.saved is not None:
+                    folder.add(split, metrics, outcome.saved)
+                notify_split(callback, split, metrics, done, len(splits))
     except KeyboardInterrupt:
         if not any(str(split) in finished for split in splits):
             raise
@@ -122,24 +128,6 @@ def train_splits(
     if folder is not None and not interrupted:
         folder.finish({key: value for key, value in summary.items() if key != "splits"})
     return summary
-
-
-def train_split(
-    prepared: Data,
-    model: str,
-    config: Config,
-    split: int,
-    callback: Callback | None = None,
-    score_test: bool = True,
-    checkpoint: Checkpoint | None = None,
-) -> tuple[NodeClassifier, TrainResult]:
-    """Build a registered model for a prepared graph, train it on one split, return both."""
-    config = resolve_defaults(prepared, config)
-    with seeded(config.train.seed):
-        network = find_model(model).build(prepared, config)
-    return network, train(
-        network, select_split(prepared, split), config.train, callback, score_test, checkpoint
-    )
 
 
 def split_metrics(result: TrainResult, seconds: float) -> dict[str, Any]:
@@ -200,47 +188,69 @@ def default_workers(data: Data, splits: Sequence[int]) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One training of a registered model."""
+    """One training of a registered model; ``kept`` says whether the model is to be saved."""
 
     prepared: Data
+    spec: GraphSpec
     model: str
     config: Config
     split: int
     checkpoint: Checkpoint | None = None
+    kept: bool = False
 
 
-Outcome = tuple[Job, dict[str, Any], list[dict[str, Any]], dict[str, Tensor]]
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What one training gave.
+
+    Args:
+        split: of which split.
+        metrics: its measures, ready for JSON.
+        saved: what is kept of the model; None where nothing is written.
+    """
+
+    split: int
+    metrics: dict[str, Any]
+    saved: SavedModel | None = None
 
 
 def _outcomes(
     jobs: Sequence[Job], workers: int, callback: Callback | None
 ) -> Generator[Outcome, None, None]:
-    by_split = {job.split: job for job in jobs}
     if workers > 1:
-        for split, metrics, history, arrays in run_jobs(_run_in_process, jobs, workers):
-            state = {key: torch.from_numpy(array) for key, array in arrays.items()}
-            yield by_split[split], metrics, history, state
+        for outcome in run_jobs(_run_in_process, jobs, workers):
+            yield _with_state(outcome, torch.from_numpy)
         return
     for job in jobs:
-        yield job, *_run_job(job, with_values(callback, split=job.split))[1:]
+        yield _run_job(job, with_values(callback, split=job.split))
 
 
-def _run_job(
-    job: Job, callback: Callback | None = None
-) -> tuple[int, dict[str, Any], list[dict[str, Any]], dict[str, Tensor]]:
+def _run_job(job: Job, callback: Callback | None = None) -> Outcome:
     started = time.perf_counter()
-    network, result = train_split(
-        job.prepared, job.model, job.config, job.split, callback, checkpoint=job.checkpoint
+    trained = fit_prepared(
+        job.prepared,
+        job.spec,
+        job.model,
+        job.config,
+        job.split,
+        callback,
+        score_test=True,
+        checkpoint=job.checkpoint,
     )
     earlier = 0.0 if job.checkpoint is None else job.checkpoint.earlier
-    metrics = split_metrics(result, earlier + time.perf_counter() - started)
-    history = [dataclasses.asdict(epoch) for epoch in result.history]
-    return job.split, metrics, history, network.state_dict()
+    metrics = split_metrics(trained.result, earlier + time.perf_counter() - started)
+    if not job.kept or trained.result.interrupted:
+        return Outcome(job.split, metrics)
+    return Outcome(job.split, metrics, saved_split(trained, metrics))
 
 
-def _run_in_process(
-    job: Job,
-) -> tuple[int, dict[str, Any], list[dict[str, Any]], dict[str, np.ndarray]]:
+def _run_in_process(job: Job) -> Outcome:
     # plain arrays: a tensor's shared memory would vanish with the worker
-    split, metrics, history, state = _run_job(job)
-    return split, metrics, history, {key: value.numpy() for key, value in state.items()}
+    return _with_state(_run_job(job), lambda value: value.numpy())
+
+
+def _with_state(outcome: Outcome, change: Callable[[Any], Any]) -> Outcome:
+    if outcome.saved is None:
+        return outcome
+    state = {name: change(value) for name, value in outcome.saved.state.items()}
+    return dataclasses.replace(outcome, saved=dataclasses.replace(outcome.saved, state=state))

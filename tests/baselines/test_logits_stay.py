@@ -19,7 +19,7 @@ from herofilter.config import Config
 from herofilter.data import csbm, select_split
 from herofilter.nn import NodeClassifier, find_model, list_models
 from herofilter.training import predict_logits, prepare, seeded
-from herofilter.training.protocol import train_split
+from herofilter.training.recipe import train_split
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 # the settings that the fixture was made with

@@ -25,7 +25,7 @@ print(json.dumps(found))
 def test_a_module_is_called_after_its_model(entry: ModelEntry) -> None:
     name = entry.name
     baseline = f"herofilter.baselines.{name.replace('-', '_')}"
-    module = entry.build.__module__
+    module = entry.builder.__module__
     assert module == ("herofilter.nn.build" if "herofilter" in name else baseline)
 
 

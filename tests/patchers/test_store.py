@@ -14,7 +14,7 @@ import torch
 from torch_geometric.data import Data
 
 from herofilter.callbacks import Event
-from herofilter.data import csbm
+from herofilter.data import GraphSpec, csbm
 from herofilter.errors import CacheWarning, RunError
 from herofilter.files import DamagedFileError
 from herofilter.nn import build
@@ -154,9 +154,11 @@ def test_models_of_large_graphs_use_the_cache(tmp_path: Path, monkeypatch) -> No
     plain = build.make_patcher(graph(), config)
     for stored in (made, again):
         assert torch.equal(stored.index.long(), plain.index)
-    models = [build.build_herofilter(graph(), config).eval() for _ in range(1)]
+    models = [
+        build.build_herofilter(graph(), config, GraphSpec.of(graph())).eval() for _ in range(1)
+    ]
     monkeypatch.setattr(build, "STORED_FROM", 50)
-    models.append(build.build_herofilter(graph(), config).eval())
+    models.append(build.build_herofilter(graph(), config, GraphSpec.of(graph())).eval())
     models[1].load_state_dict(models[0].state_dict())
     assert torch.equal(models[0](graph()), models[1](graph()))
     nodes = torch.tensor([7, 3])

@@ -14,8 +14,8 @@ from herofilter.errors import GraphError
 from herofilter.nn import find_model, list_models
 from herofilter.settings import BaselineConfig
 from herofilter.training import prepare, seeded, train
-from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.fit_model import fit_model, with_validation
+from herofilter.training.predictor import Predictor
 from herofilter.training.search.space import make_space
 from herofilter.training.search.suggest import DefaultSuggester
 
@@ -71,24 +71,24 @@ def test_a_search_suggests_the_options_of_the_model(name: str) -> None:
 def test_saved_and_loaded_it_says_the_same(name: str, tmp_path: Path) -> None:
     data = with_validation(graph(), 0.3)
     fit = fit_model(data, ("a", "b", "c"), name, QUICK)
-    before = fit.saved.predict_proba(data)
-    fit.saved.save(tmp_path / "model")
-    again = SavedModel.load(tmp_path / "model")
-    assert torch.equal(again.predict_proba(data), before)
+    before = fit.predict_proba()
+    fit.save(tmp_path / "model")
+    again = Predictor.load(tmp_path / "model")
+    assert torch.equal(again.predict_proba(), before)
     torch.testing.assert_close(before.sum(1), torch.ones(80, dtype=torch.float64))
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_another_graph_is_predicted_or_refused(name: str) -> None:
     data = with_validation(graph(), 0.3)
-    saved = fit_model(data, ("a", "b", "c"), name, QUICK).saved
+    fit = fit_model(data, ("a", "b", "c"), name, QUICK)
     other = graph(60, seed=4)
     del other.y
     if name in ONE_GRAPH:
         with pytest.raises(GraphError, match="learns a vector per node, the same nodes"):
-            saved.predict_proba(other)
+            fit.on(other).predict_proba()
         return
-    found = saved.predict_proba(other)
+    found = fit.on(other).predict_proba()
     assert found.shape == (60, 3)
     assert torch.isfinite(found).all()
 

@@ -14,9 +14,9 @@ from herofilter.nn import find_model
 from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.settings import TrainConfig
 from herofilter.training import predict_logits, prepare_features, train, train_splits
-from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.artifacts.weights import load_weights, weights_of
 from herofilter.training.fit_model import fit_model, with_validation
+from herofilter.training.predictor import Predictor
 from herofilter.training.prepare import fit_scaler
 from tests.training.graphs import SMALL, linear, one_split
 
@@ -134,14 +134,14 @@ def test_the_scaler_goes_with_the_weights() -> None:
 def test_new_nodes_are_scaled_like_training_nodes(tmp_path: Path, model: str) -> None:
     data = with_validation(skewed(), 0.3)
     fit = fit_model(data, ("a", "b", "c"), model, SMALL.replace(feature_scaling="standard"))
-    fit.saved.save(tmp_path / "model")
-    loaded = SavedModel.load(tmp_path / "model")
+    fit.save(tmp_path / "model")
+    loaded = Predictor.load(tmp_path / "model")
     # isolated new nodes, far from the others: the statistics must not move
     x = torch.cat([data.x, torch.full((40, 32), 500.0)])
     extended = Data(x=x, edge_index=data.edge_index, num_nodes=120)
-    scaler = loaded.network(extended).scaler
+    scaler = loaded.on(extended).network.scaler
     assert scaler is not None
-    nodes = fit.saved.training_graph().data.train_mask.nonzero().view(-1)
+    nodes = fit.saved.training_graph.data.train_mask.nonzero().view(-1)
     assert torch.equal(scaler.mean, fit_scaler(data.x, nodes).mean)
     found = loaded.predict_proba(extended)
     expected = loaded.predict_proba(data)

@@ -25,8 +25,8 @@ from herofilter.patchers import FastPatcher
 from herofilter.predict.tables import write_node_predictions
 from herofilter.settings import TrainConfig
 from herofilter.training import predict_logits, prepare, prepare_features, seeded, train
-from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.fit_model import fit_model
+from herofilter.training.predictor import Predictor
 
 # a function of the same name hides the module
 PREPARING = sys.modules["herofilter.training.prepare"]
@@ -125,10 +125,9 @@ def test_a_saved_model_keeps_the_graph_it_was_trained_on(
     for name, sparse in (("dense", False), ("sparse", True)):
         other = folder_of(graph(sparse), tmp_path / name)
         fit = fit_model(other, ("a", "b", "c"), "herofilter", QUICK)
-        fit.saved.save(tmp_path / f"{name}-model")
-        again = SavedModel.load(tmp_path / f"{name}-model")
-        found = again.predict_proba(again.training_graph().data)
-        torch.testing.assert_close(found, fit.saved.predict_proba(other))
+        fit.save(tmp_path / f"{name}-model")
+        again = Predictor.load(tmp_path / f"{name}-model")
+        torch.testing.assert_close(again.predict_proba(), fit.predict_proba())
 
 
 def test_a_batch_is_chosen_by_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

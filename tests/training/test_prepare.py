@@ -8,7 +8,7 @@ from herofilter.errors import GraphError
 from herofilter.nn import HeroFilter
 from herofilter.patchers import FastPatcher
 from herofilter.training import prepare, prepare_features, seeded, train, train_splits
-from herofilter.training.protocol import train_split
+from herofilter.training.recipe import train_split
 from tests.awkward import directed, no_features, plain
 from tests.training.graphs import SMALL, hero, one_split
 

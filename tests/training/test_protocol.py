@@ -16,7 +16,8 @@ from herofilter.errors import ConfigError, GraphError
 from herofilter.files import load_tensors
 from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.training import default_workers, prepare, protocol, train_splits
-from herofilter.training.protocol import WORTH_A_PROCESS, ranking_spreads, spread, train_split
+from herofilter.training.protocol import WORTH_A_PROCESS, ranking_spreads, spread
+from herofilter.training.recipe import train_split
 from tests.events import epochs, steps, stop_in, told
 from tests.training.graphs import SMALL, graph
 

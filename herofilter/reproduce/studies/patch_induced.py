@@ -15,7 +15,7 @@ from herofilter.reproduce.studies.study import FINAL, Record, Task
 from herofilter.reproduce.studies.training_task import QUICK, training, training_of, training_tasks
 from herofilter.reproduce.studies.variants import Claim, Graphs, Paper, Titles, VariantStudy
 from herofilter.training import prepare
-from herofilter.training.protocol import train_split
+from herofilter.training.recipe import train_split
 
 PATCH_SIZE = 17
 HEROFILTER = "herofilter"

@@ -6,9 +6,9 @@ from typing import ClassVar
 from torch_geometric.data import Data
 
 from herofilter.config import Config
+from herofilter.data.graph_spec import GraphSpec
 from herofilter.errors import RunError
 from herofilter.nn import HeroFilter, NodeClassifier
-from herofilter.nn.registry import num_classes, num_embeddings
 from herofilter.patchers import LearnedPatcher, ShuffledPatcher
 from herofilter.reproduce.studies.graphs import kept_graph
 from herofilter.reproduce.studies.study import FINAL, Record, Task
@@ -22,15 +22,15 @@ def shuffle(network: NodeClassifier, data: Data) -> NodeClassifier:
     """Return a new HeroFilter whose patches come in random order."""
     if not isinstance(network, HeroFilter):
         raise RunError(f"the model must be a HeroFilter (got {type(network).__name__})")
-    patcher, seed = network.patcher, 0
+    patcher, seed, spec = network.patcher, 0, GraphSpec.of(data)
     return HeroFilter(
         network.in_channels,
-        num_classes(data),
+        spec.num_classes,
         ShuffledPatcher(patcher, seed)
         if isinstance(patcher, LearnedPatcher)
         else patcher.shuffled(seed),
         network.config,
-        num_embeddings=num_embeddings(data) if network.config.node_vectors else 0,
+        num_embeddings=spec.num_embeddings if network.config.node_vectors else 0,
         relations=network.relations,
         shares=network.shares,
     )

@@ -15,7 +15,7 @@ from herofilter.reproduce.studies.training_task import QUICK
 from herofilter.reproduce.studies.verdict import CONFIRMED, NOT_CONFIRMED, WEAKER, Finding
 from herofilter.theory import graph_error_bound, graph_spectrum
 from herofilter.training import predict_logits, prepare
-from herofilter.training.protocol import train_split
+from herofilter.training.recipe import train_split
 
 FILTERS: dict[str, Callable[[Tensor], Tensor]] = {
     "low-pass": lambda values: (1 + values) / 2,

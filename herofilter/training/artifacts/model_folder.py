@@ -1,43 +1,37 @@
-"""A trained model that can be saved, loaded and used on other graphs."""
+"""What is kept of a trained model: a record that can be saved and loaded."""
 
-import copy
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import torch
 import yaml
 from torch import Tensor
-from torch_geometric.data import Data
 
 from herofilter.config import Config, from_earlier
-from herofilter.data.checks import MASKS
 from herofilter.data.tables.encoder import FeatureEncoder
 from herofilter.data.tables.read_graph import TableGraph
-from herofilter.errors import GraphError, HeroFilterError, RunError
+from herofilter.errors import HeroFilterError, RunError
 from herofilter.files import DamagedFileError, load_tensors, save_tensors, write_json, write_text
-from herofilter.nn import NodeClassifier, find_model
-from herofilter.nn.build import build_herofilter
+from herofilter.nn import find_model
 from herofilter.training.artifacts.environment import environment
 from herofilter.training.artifacts.graph_file import GRAPH, read_graph_file, write_graph_file
+from herofilter.training.artifacts.graph_reference import REFERENCE, GraphReference
 from herofilter.training.artifacts.sealed_folder import check_target, open_sealed, sealed_folder
-from herofilter.training.artifacts.weights import load_weights, weights_of
-from herofilter.training.loop import stream_logits
-from herofilter.training.prepare import prepare
-from herofilter.training.seeding import seeded
+from herofilter.training.artifacts.weights import weights_of
 
 __all__ = ["SavedModel", "check_target", "weights_of"]
 
 CONFIG, WEIGHTS, ENCODER = "config.yaml", "weights.safetensors", "encoder.json"
 CLASSES, HISTORY, METRICS = "classes.json", "history.json", "metrics.json"
-_EMBEDDING = "stem.embedding.weight"
+# of a model's own files, so that none can take the place of one of these
+EXTRA = "extra-"
 
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """A trained model without its graph, and all that is needed to use it on a graph.
+    """All that a model folder holds: what a :class:`Predictor` needs, and how it came about.
 
     Args:
         model: a registered model.
@@ -52,19 +46,19 @@ class SavedModel:
         graph: the graph it was trained on, with the labels and masks of training.
         resolved: whether ``config`` was resolved for that graph
             (:func:`~herofilter.nn.build.resolve`) and holds literally for any other.
+        reference: where that graph is, if ``graph`` is None.
+        extra: what the model has beside tensors, from
+            :meth:`~herofilter.nn.classifier.NodeClassifier.extra_files`.
 
     Example:
         >>> import tempfile
         >>> from herofilter.data import csbm
-        >>> data = prepare(csbm(num_nodes=100, num_classes=3), Config())
-        >>> with seeded(0):
-        ...     network = find_model("herofilter").build(data, Config())
-        >>> saved = SavedModel("herofilter", Config(), 32, ("a", "b", "c"), weights_of(network))
+        >>> network = find_model("mlp").build(csbm(num_nodes=100, num_classes=3), Config())
+        >>> saved = SavedModel("mlp", Config(), 32, ("a", "b", "c"), weights_of(network))
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     saved.save(Path(folder) / "model")
-        ...     again = SavedModel.load(Path(folder) / "model")
-        >>> torch.equal(again.predict_proba(data), saved.predict_proba(data))
-        True
+        ...     SavedModel.load(Path(folder) / "model").classes
+        ('a', 'b', 'c')
     """
 
     model: str
@@ -78,80 +72,19 @@ class SavedModel:
     metrics: dict[str, Any] = field(default_factory=dict)
     graph: TableGraph | None = None
     resolved: bool = False
+    reference: GraphReference | None = None
+    extra: dict[str, bytes] = field(default_factory=dict)
 
-    def prepare(self, data: Data) -> Data:
-        """Check a graph and return it in the form that the model's network reads."""
-        self._check_features(data)
-        result = copy.copy(data)
-        result.num_nodes = int(data.num_nodes or 0)
-        for name in MASKS:
-            result.pop(name, None)
-        # what they are doesn't matter, only that the checks find classes
-        result.y = torch.arange(result.num_nodes) % len(self.classes)
-        result = prepare(result, self.config, self.model)
-        # a model is built for as many classes as the largest label says
-        result.y = torch.full_like(result.y, len(self.classes) - 1)
-        return result
-
-    def network(self, data: Data, nodes: Tensor | None = None) -> NodeClassifier:
-        """Return the network for a graph: weights loaded, patches chosen, ready to predict.
-
-        With ``nodes``, fixed patches are made for those alone, and only those can be predicted.
-        Labels that the graph has at its ``train_mask`` are shown to a model with label tokens.
-        Hand the network what :meth:`prepare` makes of the graph.
-        """
-        prepared = self.prepare(data)
-        # building initialises weights, which must not change the caller's random state
-        with seeded(0):
-            if self.resolved:
-                network = build_herofilter(prepared, self.config, nodes, literal=True)
-            else:
-                network = find_model(self.model).build(prepared, self.config)
-        network.feature_scaling = self.config.train.feature_scaling
-        load_weights(network, self.state)
-        y, mask = data.get("y"), data.get("train_mask")
-        if y is not None and mask is not None and mask.dim() == 1:
-            known = mask & (y < len(self.classes))
-            network.show_labels(y.long().masked_fill(~known, -1))
-        return network.eval()
-
-    def training_network(self) -> NodeClassifier:
-        """Return the network for the graph it was trained on, which the model must have kept."""
-        return self.network(self.training_graph().data)
-
+    @cached_property
     def training_graph(self) -> TableGraph:
-        """Return the graph of training, or say that it wasn't kept."""
-        if self.graph is None:
-            raise RunError(
-                "the model must have been saved with its graph for this (got one without); "
-                "fit it anew"
-            )
-        return self.graph
-
-    def predict_proba(self, data: Data, nodes: Tensor | None = None) -> Tensor:
-        """Return calibrated probabilities ``[b, C]`` of ``nodes`` (all when None) of a graph."""
-        return self.probabilities(self.network(data, nodes), self.prepare(data), nodes)
-
-    def probabilities(
-        self, network: NodeClassifier, prepared: Data, nodes: Tensor | None = None
-    ) -> Tensor:
-        """Return calibrated probabilities from a network that is already there."""
-        if nodes is not None and not nodes.numel():
-            return torch.zeros(0, len(self.classes), dtype=torch.float64)
-        return torch.cat(list(self.stream(network, prepared, nodes)))
-
-    def stream(
-        self, network: NodeClassifier, prepared: Data, nodes: Tensor | None = None
-    ) -> Iterator[Tensor]:
-        """Yield calibrated probabilities of ``nodes`` in order, some nodes at a time."""
-        n = int(prepared.num_nodes or 0)
-        if nodes is not None and nodes.numel() and not 0 <= int(nodes.min()) <= nodes.max() < n:
-            raise GraphError(
-                f"nodes must be between 0 and {n - 1} "
-                f"(got {int(nodes.min())} to {int(nodes.max())})"
-            )
-        for logits in stream_logits(network, prepared, nodes):
-            yield torch.softmax(logits.double() / self.temperature, dim=1)
+        """The graph of training, read when it is first asked for if it isn't in the folder."""
+        if self.graph is not None:
+            return self.graph
+        if self.reference is not None:
+            return self.reference.load(self.classes)
+        raise RunError(
+            "the model must have been saved with its graph for this (got one without); fit it anew"
+        )
 
     def save(self, folder: str | Path) -> None:
         """Write the model into a folder, completely or not at all; no file is a pickle.
@@ -175,6 +108,10 @@ class SavedModel:
                 write_json(scratch / ENCODER, self.encoder.to_dict())
             if self.graph is not None:
                 write_graph_file(scratch, self.graph)
+            elif self.reference is not None:
+                self.reference.write(scratch)
+            for name, content in self.extra.items():
+                (scratch / f"{EXTRA}{name}").write_bytes(content)
 
     @classmethod
     def load(cls, folder: str | Path) -> "SavedModel":
@@ -189,6 +126,8 @@ class SavedModel:
             graph = None
             if GRAPH in seal["files"]:
                 graph = read_graph_file(folder, classes, encoder or FeatureEncoder(()))
+            reference = GraphReference.read(folder) if REFERENCE in seal["files"] else None
+            extra = [name for name in seal["files"] if name.startswith(EXTRA)]
             settings = yaml.safe_load((folder / CONFIG).read_text(encoding="utf-8"))
             return cls(
                 model=find_model(seal["model"]).name,
@@ -202,6 +141,8 @@ class SavedModel:
                 metrics=_json(folder / METRICS),
                 graph=graph,
                 resolved=_is_resolved(seal, settings),
+                reference=reference,
+                extra={name.removeprefix(EXTRA): (folder / name).read_bytes() for name in extra},
             )
         except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError) as error:
             reason = str(error) if isinstance(error, HeroFilterError) else type(error).__name__
@@ -209,34 +150,6 @@ class SavedModel:
                 f"{folder} must hold a readable model ({reason}); "
                 "copy the folder again or train anew"
             ) from error
-
-    def _check_features(self, data: Data) -> None:
-        n, has_none = int(data.num_nodes or 0), data.x is None or data.get("featureless", False)
-        patch = self.config.patcher.patch_size if self.resolved else 1
-        if n < max(2, patch):
-            raise GraphError(
-                f"the graph must have at least {max(2, patch)} nodes to fill a patch (got {n}); "
-                "give more of the graph, or train with a smaller patch_size"
-            )
-        if _EMBEDDING in self.state:
-            known = self.state[_EMBEDDING].size(0)
-            if not has_none or n != known:
-                raise GraphError(
-                    "the graph must be the one the model was trained on, since it learned a vector "
-                    f"for each of its {known} nodes, which have no features (got {n} nodes"
-                    f"{'' if has_none else ' with features'}); train with features to predict "
-                    "other graphs"
-                )
-        elif has_none:
-            raise GraphError(
-                f"x must have {self.in_channels} features per node, as in training (got none); "
-                "give the same features"
-            )
-        elif data.x.dim() == 2 and data.x.size(1) != self.in_channels:
-            raise GraphError(
-                f"x must have {self.in_channels} features per node, as in training "
-                f"(got {data.x.size(1)}); give the same features in the same order"
-            )
 
 
 def _is_resolved(seal: dict[str, Any], settings: dict[str, dict[str, Any]]) -> bool:

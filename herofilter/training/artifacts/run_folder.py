@@ -1,30 +1,42 @@
 """The folder of a run: written after every split, so that nothing finished is lost."""
 
-import json
 import re
-from functools import partial
+import shutil
+from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import yaml
-from torch import Tensor
+from torch_geometric.data import Data
 
+from herofilter.data import load_graph_folder, save_graph_folder, select_split
 from herofilter.errors import RunError
-from herofilter.files import load_tensors, save_tensors, write_json, write_text
+from herofilter.files import load_tensors, write_json, write_text
 from herofilter.training.artifacts.checkpoint import EVERY, Checkpoint
 from herofilter.training.artifacts.environment import environment
+from herofilter.training.artifacts.graph_reference import GraphReference, GraphSource, content_of
+from herofilter.training.artifacts.locate import EARLIER, RECORDS, RUN, split_folder
+from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.artifacts.result_store import DocumentStore, Record, differing
+from herofilter.training.artifacts.sealed_folder import open_sealed
 
-_FILES = r"config\.yaml|environment\.json|metrics\.json|history\.json|\S+\.safetensors"
+GRAPH = "graph"
+_FILES = r"config\.yaml|environment\.json|metrics\.json|\S+\.safetensors"
 # the scratch files of a write that was killed, see atomic_path
 _SCRATCH = re.compile(rf"\.({_FILES})\.[a-z0-9_]{{8}}")
+_SCRATCH_FOLDER = re.compile(r"\.(split-\d+|graph)\.[a-z0-9_]{8}(\.old)?")
 # those of safetensors, which may belong to another program where there is no run
 _SCRATCH_OF_TENSORS = re.compile(r"\.tmp[A-Za-z0-9]{6}")
 
 
+class _DiffersError(RunError):
+    """The folder holds another run."""
+
+
 class RunFolder:
-    """A folder with ``config.yaml``, ``metrics.json``, ``history.json``,
-    ``weights.safetensors`` and ``environment.json``.
+    """A folder with ``config.yaml``, ``metrics.json``, ``environment.json`` and a model folder
+    for each finished split, such as ``split-0``.
 
     Opening a folder that holds the same run continues it; one that holds another run is an
     error, so that no result is overwritten. Nothing is written before the first split is done,
@@ -33,16 +45,23 @@ class RunFolder:
     Args:
         path: the folder; made when absent.
         header: what identifies the run: graph, model, configuration.
+        data: the graph, with the masks of all splits, as it was read.
+        source: where it was loaded from; without one, the folder keeps a copy of the graph, which
+            its models share.
     """
 
-    def __init__(self, path: Path, header: dict[str, Any]) -> None:
-        self.path = path
-        self.header = header
-        self.store = DocumentStore(path / "metrics.json")
-        self.history: dict[str, Any] = {}
-        self.weights: dict[str, Tensor] = {}
+    def __init__(
+        self,
+        path: Path,
+        header: dict[str, Any],
+        data: Data,
+        source: GraphSource | None = None,
+    ) -> None:
+        self.path, self.header = path, header
+        self.data, self.source = data, source
+        self.store = DocumentStore(path / RECORDS)
         _remove_scratch(path)
-        if (path / "config.yaml").exists():
+        if (path / RUN).exists():
             self._open(header)
         elif path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise RunError(
@@ -55,22 +74,23 @@ class RunFolder:
         """The metrics of the finished splits."""
         return self.store.records
 
-    def add(
-        self,
-        split: str,
-        metrics: dict[str, Any],
-        history: list[dict[str, Any]],
-        state: dict[str, Tensor],
-    ) -> None:
-        """Write one finished split, and before the first one what the run is."""
+    def add(self, split: int, metrics: dict[str, Any], saved: SavedModel) -> None:
+        """Write one finished split as a model folder, and before the first one what the run is."""
         write_header(self.path, self.header)
-        self.history[split] = history
-        self.weights.update({f"split-{split}.{key}": value for key, value in state.items()})
-        save_tensors(self.path / "weights.safetensors", self.weights)
-        write_json(self.path / "history.json", self.history)
+        reference = GraphReference.of(*self._graph, select_split(self.data, split))
+        replace(saved, reference=reference).save(split_folder(self.path, split))
         # last: a split counts as finished once its metrics are there
-        self.store.add(split, metrics)
-        self._checkpoint_path(split).unlink(missing_ok=True)
+        self.store.add(str(split), metrics)
+        self._checkpoint_path(str(split)).unlink(missing_ok=True)
+
+    @cached_property
+    def _graph(self) -> tuple[GraphSource, str]:
+        """Where the graph is, and its fingerprint; a copy is written if it is nowhere else."""
+        if self.source is not None:
+            return self.source, content_of(self.data)
+        folder = self.path / GRAPH
+        save_graph_folder(self.data, folder)
+        return GraphSource(f"../{GRAPH}"), content_of(load_graph_folder(folder))
 
     def checkpoint(self, split: str, every: float = EVERY) -> Checkpoint:
         """Return the checkpoint of a split, written every so many seconds."""
@@ -88,25 +108,36 @@ class RunFolder:
 
     def _open(self, header: dict[str, Any]) -> None:
         try:
-            known = yaml.safe_load((self.path / "config.yaml").read_text(encoding="utf-8"))
+            known = yaml.safe_load((self.path / RUN).read_text(encoding="utf-8"))
             if differing(header, known):
-                raise RunError(
+                raise _DiffersError(
                     f"{self.path} must hold the same run to be continued, but its configuration "
                     "differs; give another --out"
                 )
             if self.store.path.exists():
                 self.store.read()
-                self.history = json.loads((self.path / "history.json").read_text())
-                self.weights, _ = load_tensors(self.path / "weights.safetensors")
+                self._check_splits()
             for split in self.records:
                 # killed after the split was written
                 self._checkpoint_path(split).unlink(missing_ok=True)
-        except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError) as error:
+        except _DiffersError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError, RunError) as error:
             raise RunError(
                 f"{self.path} must hold a readable run to be continued "
                 f"({str(error).partition(chr(10))[0]}); "
                 "give another --out"
             ) from error
+
+    def _check_splits(self) -> None:
+        """Raise an error unless the model of every finished split is as it was written."""
+        # an earlier version had the weights of all splits in one file
+        earlier = (self.path / EARLIER).exists() and load_tensors(self.path / EARLIER)[0]
+        for split in self.records:
+            folder = split_folder(self.path, split)
+            held = earlier and any(name.startswith(f"split-{split}.") for name in earlier)
+            if folder.exists() or not held:
+                open_sealed(folder, ())
 
     def _checkpoint_path(self, split: str) -> Path:
         return self.path / f"checkpoint-{split}.safetensors"
@@ -114,15 +145,18 @@ class RunFolder:
 
 def write_header(path: Path, header: dict[str, Any]) -> None:
     """Write configuration and environment of a run into its folder, unless they are there."""
-    if not (path / "config.yaml").exists():
-        write_text(path / "config.yaml", yaml.safe_dump(header, sort_keys=False))
+    if not (path / RUN).exists():
+        write_text(path / RUN, yaml.safe_dump(header, sort_keys=False))
     if not (path / "environment.json").exists():
         write_json(path / "environment.json", environment())
 
 
 def _remove_scratch(path: Path) -> None:
-    is_run = (path / "config.yaml").exists()
+    is_run = (path / RUN).exists()
     for entry in path.iterdir() if path.is_dir() else ():
+        if _SCRATCH_FOLDER.fullmatch(entry.name) and entry.is_dir():
+            shutil.rmtree(entry)
+            continue
         ours = _SCRATCH.fullmatch(entry.name)
         if ours or (is_run and _SCRATCH_OF_TENSORS.fullmatch(entry.name)):
             entry.unlink(missing_ok=True)

@@ -14,14 +14,17 @@ from herofilter.spectral.filters.interpolation import interpolate_weights
 # made for each graph: which nodes are in a patch, and which labels may be read
 OF_THE_GRAPH = ("patcher.index", "patcher.entries", "labels.known")
 EIGENVALUES = "patcher.eigenvalues"
+# chosen by a filter as it was before the last steps, so that weights alone don't tell it
+CHOSEN = "patcher.index"
 _SAME = 1e-5
 
 
-def weights_of(model: NodeClassifier) -> dict[str, Tensor]:
+def weights_of(model: NodeClassifier, with_patches: bool = False) -> dict[str, Tensor]:
     """Return copies of the weights, without what belongs to the graph.
 
     A learned filter has its weights at the graph's eigenvalues, which are therefore kept
-    beside them.
+    beside them. Its patches may be older than its weights: ``with_patches`` keeps them too, for
+    the same predictions on the same graph.
 
     Example:
         >>> from herofilter.data import csbm
@@ -35,16 +38,23 @@ def weights_of(model: NodeClassifier) -> dict[str, Tensor]:
         if name not in OF_THE_GRAPH
     }
     patcher = _learned(model)
-    return state if patcher is None else {**state, EIGENVALUES: patcher.eigenvalues.clone()}
+    if patcher is None:
+        return state
+    state[EIGENVALUES] = patcher.eigenvalues.clone()
+    return {**state, CHOSEN: patcher.index.clone()} if with_patches else state
 
 
-def load_weights(model: NodeClassifier, weights: Mapping[str, Tensor]) -> None:
+def load_weights(
+    model: NodeClassifier, weights: Mapping[str, Tensor], same_graph: bool = False
+) -> None:
     """Put weights that :func:`weights_of` gave into a model built for the same or another graph.
 
     An adaptive filter's weights are read off at the new graph's eigenvalues, linearly between
-    the old ones. The patches are then chosen anew.
+    the old ones. The patches are then chosen anew, unless ``same_graph`` says that those which
+    may be beside the weights are of this graph.
     """
-    state = {name: value for name, value in weights.items() if name != EIGENVALUES}
+    apart = (EIGENVALUES, *OF_THE_GRAPH)
+    state = {name: value for name, value in weights.items() if name not in apart}
     patcher = _learned(model)
     if patcher is not None:
         before = weights[EIGENVALUES]
@@ -68,6 +78,8 @@ def load_weights(model: NodeClassifier, weights: Mapping[str, Tensor]) -> None:
         )
     model.load_state_dict(state)
     model.restore()
+    if patcher is not None and same_graph and CHOSEN in weights:
+        patcher.index.copy_(weights[CHOSEN])
 
 
 def _learned(model: NodeClassifier) -> SpectralPatcher | None:

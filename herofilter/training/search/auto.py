@@ -15,8 +15,10 @@ from herofilter.nn import find_model
 from herofilter.nn.build import resolve
 from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.nn.naming import model_title
+from herofilter.training.artifacts.graph_reference import GraphSource
 from herofilter.training.artifacts.run_folder import RunFolder
 from herofilter.training.protocol import notify_split, ranking_spreads, spread
+from herofilter.training.recipe import PreparedGraphs, saved_split
 from herofilter.training.search.portfolio import Member, portfolio
 from herofilter.training.search.portfolio_run import PortfolioRun
 
@@ -30,6 +32,7 @@ def train_auto(
     callback: Callback | None = None,
     ensemble: bool = False,
     members: Sequence[Member] | None = None,
+    source: GraphSource | None = None,
 ) -> dict[str, Any]:
     """Train a portfolio on each split, keep the member that validation prefers, and score it.
 
@@ -48,13 +51,15 @@ def train_auto(
         config: what members share; recommended settings by default.
         splits: which columns of the masks.
         graph: the graph's name, for the record.
-        out: a run folder to write, or to continue; it holds the picked member's weights.
+        out: a run folder to write, or to continue; it holds the picked member of each split as a
+            model folder.
         callback: takes events of stage ``epoch`` for every member, of stage ``member`` after each
             run of a member (``val_accuracy`` is None when it is skipped) and of stage ``split``;
             the value ``split`` is the number of the split.
         ensemble: also average the members that
             :func:`~herofilter.training.search.ensemble.select_ensemble` takes.
         members: what to train; by default :func:`~herofilter.training.search.portfolio.portfolio`.
+        source: where the graph was loaded from, so that the run folder needs no copy of it.
 
     Returns:
         The keys of :func:`~herofilter.training.protocol.train_splits`, about the picked
@@ -90,7 +95,8 @@ def train_auto(
     folder = None
     if out is not None:
         described = [_describe(member) for member in members]
-        folder = RunFolder(Path(out), {**header, "ensemble": ensemble, "members": described})
+        about = {**header, "ensemble": ensemble, "members": described}
+        folder = RunFolder(Path(out), about, data, source)
     finished: dict[str, dict[str, Any]] = dict(folder.records) if folder is not None else {}
     interrupted = False
     kept = [split for split in splits if str(split) in finished]
@@ -98,13 +104,13 @@ def train_auto(
         notify_split(callback, split, finished[str(split)], done, len(splits))
     try:
         missing = [split for split in dict.fromkeys(splits) if str(split) not in finished]
+        graphs = PreparedGraphs(data)
         for done, split in enumerate(missing, len(kept) + 1):
-            run = PortfolioRun(data, split, callback)
+            run = PortfolioRun(graphs, split, callback)
             run.run(members)
             metrics = finished[str(split)] = run.metrics(ensemble)
             if folder is not None:
-                history = [dataclasses.asdict(epoch) for epoch in run.best.result.history]
-                folder.add(str(split), metrics, history, run.best.state)
+                folder.add(split, metrics, saved_split(run.trained, metrics))
             notify_split(callback, split, metrics, done, len(splits))
     except KeyboardInterrupt:
         if not any(str(split) in finished for split in splits):

@@ -2,28 +2,24 @@
 
 import math
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback, Event
 from herofilter.config import Config
 from herofilter.data import TableGraph, check_graph, num_splits, random_splits
 from herofilter.errors import ConfigError, GraphError, RunError, check_choice
-from herofilter.nn import NodeClassifier
-from herofilter.nn.build import resolve
 from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.nn.naming import model_title
-from herofilter.training.artifacts.model_folder import SavedModel, weights_of
-from herofilter.training.calibration import fit_temperature
-from herofilter.training.loop import TrainResult, predict_logits
+from herofilter.training.artifacts.model_folder import SavedModel
+from herofilter.training.loop import TrainResult
 from herofilter.training.metrics import full_score
-from herofilter.training.prepare import prepare
-from herofilter.training.protocol import train_split
+from herofilter.training.predictor import Predictor
+from herofilter.training.recipe import PreparedGraphs, fit_split, make_predictor, settle
 from herofilter.training.search.session import Search
-from herofilter.training.search.space import PATCHED, changed_settings, make_space
+from herofilter.training.search.space import changed_settings, make_space
 from herofilter.training.search.study import memory_study
 
 FRACTIONS = (0.6, 0.2, 0.2)
@@ -37,11 +33,8 @@ class Candidate:
     """One model with the settings that validation preferred, trained and scored.
 
     Args:
-        model: a registered model.
-        config: its settings, resolved for the graph.
-        network: the trained model.
+        predictor: the trained model, calibrated.
         result: how its training went.
-        temperature: by which its logits are divided.
         val: measures on the validation nodes, which chose settings and epoch.
         test: measures on the test nodes, which chose nothing.
         trials: how many settings were tried.
@@ -49,11 +42,8 @@ class Candidate:
         changed: settings that aren't those recommended for the graph.
     """
 
-    model: str
-    config: Config
-    network: NodeClassifier
+    predictor: Predictor
     result: TrainResult
-    temperature: float
     val: dict[str, Any]
     test: dict[str, Any]
     trials: int
@@ -61,18 +51,28 @@ class Candidate:
     changed: dict[str, Any]
 
     @property
+    def model(self) -> str:
+        """The name of the model."""
+        return self.predictor.saved.model
+
+    @property
     def title(self) -> str:
         """What the candidate is: HeroFilter only if its settings leave it all of its parts."""
-        return model_title(self.model, self.config)
+        return model_title(self.model, self.predictor.saved.config)
 
 
 @dataclass(frozen=True)
 class Fitted:
     """The model to keep, the candidates it was chosen from, and sentences about the choice."""
 
-    saved: SavedModel
+    predictor: Predictor
     candidates: dict[str, Candidate]
     said: tuple[str, ...]
+
+    @property
+    def saved(self) -> SavedModel:
+        """What is kept of the model."""
+        return self.predictor.saved
 
 
 def fit_graph(
@@ -108,9 +108,11 @@ def fit_graph(
     if trials is not None and trials < 1:
         raise ConfigError(f"trials must be at least 1 (got {trials})")
     data = _with_split(graph.data, seed)
+    graph = replace(graph, data=data)
+    graphs = PreparedGraphs(data, len(graph.classes))
     candidates = {
         name: _CandidateSearch(
-            data, name, share * budget, min(most, trials or most), seed, settings, callback
+            graph, graphs, name, share * budget, min(most, trials or most), seed, settings, callback
         ).run()
         for name, (share, most) in SHARES.items()
     }
@@ -123,20 +125,8 @@ def fit_graph(
         "nodes": sizes,
         "models": {name: _metrics(entry) for name, entry in candidates.items()},
     }
-    saved = SavedModel(
-        model=kept.model,
-        config=kept.config,
-        in_channels=int(data.num_features),
-        classes=tuple(graph.classes),
-        state=weights_of(kept.network),
-        temperature=kept.temperature,
-        encoder=graph.encoder,
-        history=[asdict(epoch) for epoch in kept.result.history],
-        metrics=metrics,
-        graph=replace(graph, data=data),
-        resolved=kept.model in PATCHED,
-    )
-    return Fitted(saved, candidates, _sentences(candidates, kept, sizes["val"]))
+    predictor = kept.predictor.with_saved(replace(kept.predictor.saved, metrics=metrics))
+    return Fitted(predictor, candidates, _sentences(candidates, kept, sizes["val"]))
 
 
 class _CandidateSearch:
@@ -144,7 +134,8 @@ class _CandidateSearch:
 
     def __init__(
         self,
-        data: Data,
+        graph: TableGraph,
+        graphs: PreparedGraphs,
         model: str,
         budget: float,
         trials: int,
@@ -152,35 +143,31 @@ class _CandidateSearch:
         settings: tuple[str, ...],
         callback: Callback | None,
     ) -> None:
-        self.data, self.model, self.budget, self.seed = data, model, budget, seed
-        self.trials, self.callback = trials, callback
-        fixed = [*settings, *_fixed(data, settings)]
-        self.space = make_space("wide", model, data, fixed)
+        self.graph, self.graphs, self.model = graph, graphs, model
+        self.budget, self.trials, self.seed = budget, trials, seed
+        self.callback = callback
+        fixed = [*settings, *_fixed(graph.data, settings)]
+        self.space = make_space("wide", model, graph.data, fixed)
         self.started = time.perf_counter()
 
     def run(self) -> Candidate:
         config, tried = self._choose()
-        prepared = prepare(self.data, config, self.model)
-        if self.model in PATCHED:
-            config = resolve(prepared, config)
-        network, result = train_split(
-            prepared, self.model, config, 0, self._stop_in_time, score_test=False
+        data = self.graph.data
+        config = settle(data, self.model, config)
+        trained = fit_split(self.graphs, self.model, config, callback=self._stop_in_time)
+        predictor = make_predictor(trained, self.graph, self.graph.encoder)
+        val, test = (
+            full_score(logits / predictor.temperature, y)
+            for logits, y in (trained.logits("val"), trained.logits("test"))
         )
-        # the patches are then those of the weights that are kept
-        network.refresh()
-        val, test = (self._logits(network, prepared, part) for part in ("val", "test"))
-        temperature = fit_temperature(*val)
         return Candidate(
-            self.model,
-            config,
-            network,
-            result,
-            temperature,
-            full_score(val[0] / temperature, val[1]),
-            full_score(test[0] / temperature, test[1]),
+            predictor,
+            trained.result,
+            val,
+            test,
             tried,
             time.perf_counter() - self.started,
-            changed_settings(config, resolve_defaults(self.data, Config())),
+            changed_settings(config, resolve_defaults(data, Config())),
         )
 
     def _choose(self) -> tuple[Config, int]:
@@ -195,6 +182,7 @@ class _CandidateSearch:
                 self.budget,
                 self.trials,
                 self.callback,
+                self.graphs,
             )
             try:
                 search.run()
@@ -208,10 +196,6 @@ class _CandidateSearch:
         # one epoch is worth waiting for, so that there is a model
         if event.done > 1 and time.perf_counter() - self.started > 2 * self.budget:
             raise KeyboardInterrupt
-
-    def _logits(self, network: NodeClassifier, data: Data, part: str) -> tuple[Tensor, Tensor]:
-        nodes = data[f"{part}_mask"].view(-1).nonzero().view(-1)
-        return predict_logits(network, data, nodes), data.y[nodes]
 
 
 def _with_split(data: Data, seed: int) -> Data:
@@ -245,7 +229,7 @@ def _metrics(entry: Candidate) -> dict[str, Any]:
         "settings": entry.changed,
         "validation": entry.val,
         "test": entry.test,
-        "temperature": entry.temperature,
+        "temperature": entry.predictor.temperature,
         "trials": entry.trials,
         "epochs": len(entry.result.history),
         "seconds": round(entry.seconds, 1),

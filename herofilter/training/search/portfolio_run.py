@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback, notify, with_values
 from herofilter.config import Config
 from herofilter.data import select_split
-from herofilter.errors import HeroFilterError
+from herofilter.errors import HeroFilterError, RunError
 from herofilter.training.loop import TrainResult, predict_logits
 from herofilter.training.metrics import full_score, score
-from herofilter.training.prepare import prepare
-from herofilter.training.protocol import split_metrics, train_split
+from herofilter.training.protocol import split_metrics
+from herofilter.training.recipe import PreparedGraphs, Trained, fit_split
 from herofilter.training.search.ensemble import probabilities, rank, score_mean, select_ensemble
 from herofilter.training.search.portfolio import Member
 
@@ -36,7 +36,6 @@ class MemberRun:
     result: TrainResult
     val_logits: Tensor
     test_logits: Tensor
-    state: dict[str, Tensor]
     seconds: float
 
     def rank(self) -> tuple[float, float, int]:
@@ -46,31 +45,43 @@ class MemberRun:
 class PortfolioRun:
     """The members of a portfolio on one split of a graph.
 
-    Only the best member's weights are held; of the others the logits remain.
+    Only the best member's network is held; of the others the logits remain.
 
     Args:
-        data: the graph, as it was read.
+        graphs: the graph; several splits may share it.
         split: which column of its masks.
         callback: takes events of the stages ``epoch`` and ``member``.
     """
 
-    def __init__(self, data: Data, split: int, callback: Callback | None = None) -> None:
-        self.data, self.split = data, split
+    def __init__(
+        self, graphs: PreparedGraphs, split: int, callback: Callback | None = None
+    ) -> None:
+        data = graphs.data
+        self.graphs, self.data, self.split = graphs, data, split
         self.callback = with_values(callback, split=split)
         self.attempts = 0
         self.num_runs: int | None = None
         chosen = select_split(data, split)
         self.y = data.y.long()
         self.val_nodes = chosen.val_mask.nonzero().view(-1)
-        self.test_nodes = chosen.test_mask.nonzero().view(-1)
+        test = chosen.get("test_mask")
+        self.test_nodes = torch.arange(0) if test is None else test.nonzero().view(-1)
         self.short: list[MemberRun] = []
         self.runs: list[MemberRun] = []
+        self._trained: Trained | None = None
         self.skipped: dict[str, str] = {}
         self.started = time.perf_counter()
 
     @property
     def best(self) -> MemberRun:
         return max(self.runs, key=MemberRun.rank)
+
+    @property
+    def trained(self) -> Trained:
+        """The network of the best member."""
+        if self._trained is None:
+            raise RunError("a member must have been trained first (got none); call run")
+        return self._trained
 
     def run(self, members: Sequence[Member]) -> None:
         """Train all members, or on a large graph the best two after a short run of all."""
@@ -115,38 +126,33 @@ class PortfolioRun:
         self, position: int, member: Member, runs: list[MemberRun], config: Config
     ) -> None:
         try:
-            run = self._train(position, member, config)
+            run, trained = self._train(position, member, config)
         except HeroFilterError as error:
             # its traceback would hold on to the graph and the network
             self.skipped[member.name], self.failure = str(error), error.with_traceback(None)
             values: dict[str, float | None] = {"val_accuracy": None, "val_loss": None}
         else:
             runs.append(run)
-            for other in self.runs + self.short:
-                if runs is self.short or other is not self.best:
-                    other.state.clear()
+            if runs is self.runs and run is self.best:
+                self._trained = trained
             values = {f"val_{key}": value for key, value in asdict(run.result.val).items()}
         self.attempts += 1
         notify(self.callback, "member", self.attempts, self.num_runs, member.name, values)
 
-    def _train(self, position: int, member: Member, config: Config) -> MemberRun:
+    def _train(self, position: int, member: Member, config: Config) -> tuple[MemberRun, Trained]:
         started = time.perf_counter()
-        prepared = prepare(self.data, config, member.model)
         callback = with_values(self.callback, member=member.name)
-        network, result = train_split(
-            prepared, member.model, config, self.split, callback, score_test=False
-        )
-        if result.interrupted:
+        trained = fit_split(self.graphs, member.model, config, self.split, callback)
+        if trained.result.interrupted:
             raise KeyboardInterrupt
-        return MemberRun(
-            member,
-            position,
-            result,
-            predict_logits(network, prepared, self.val_nodes),
-            predict_logits(network, prepared, self.test_nodes),
-            dict(network.state_dict()),
-            time.perf_counter() - started,
+        val, test = (
+            predict_logits(trained.network, trained.prepared, nodes)
+            if nodes.numel()
+            else torch.zeros(0, self.graphs.num_classes)
+            for nodes in (self.val_nodes, self.test_nodes)
         )
+        seconds = time.perf_counter() - started
+        return MemberRun(member, position, trained.result, val, test, seconds), trained
 
     def _ensemble(self) -> dict[str, Any]:
         runs = sorted(self.runs, key=lambda run: run.position)

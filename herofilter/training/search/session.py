@@ -1,6 +1,5 @@
 """One session of a search: trials until the time, their number or the grid runs out."""
 
-import copy
 import statistics
 import time
 import warnings
@@ -9,16 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback, Event, notify
 from herofilter.config import Config
-from herofilter.data import select_split
 from herofilter.errors import HeroFilterError, RunError
-from herofilter.nn.registry import num_classes
 from herofilter.training.loop import TrainResult
-from herofilter.training.prepare import prepare
-from herofilter.training.protocol import train_split
+from herofilter.training.recipe import PreparedGraphs, fit_split
 from herofilter.training.search.pruning import CHECK_EVERY, MIN_SPLITS, lags, step_after, step_in
 from herofilter.training.search.space import SearchSpace
 from herofilter.training.search.study import finished_trials, trial_record
@@ -50,6 +45,7 @@ class Search:
         callback: takes an event of stage ``trial`` after every trial, counting those of earlier
             sessions: ``state`` and ``val_accuracy`` of the trial, ``best`` of all so far (None
             if there is none), and ``seconds`` since this session began.
+        graphs: the graph of the space, if others use it, too.
     """
 
     study: "optuna.Study"
@@ -60,7 +56,11 @@ class Search:
     budget: float | None
     trials: int | None
     callback: Callback | None
+    graphs: PreparedGraphs | None = None
     started: float = field(default_factory=time.perf_counter)
+
+    def __post_init__(self) -> None:
+        self._graphs = self.graphs or PreparedGraphs(self.space.data)
 
     def run(self) -> None:
         """Try one configuration after the other until time, trials or the grid run out."""
@@ -104,11 +104,10 @@ class Search:
         for record in chosen if count else []:
             name, held = f"finals-{record['number']}", self._finals(record["number"])
             config = self.space.config(record["settings"])
-            prepared = prepare(self.space.data, config, self.space.model)
             try:
                 for seed in [seed for seed in seeds if seed not in {run["seed"] for run in held}]:
                     for split in self.splits:
-                        result = self._train(prepared, config.replace(seed=seed), split)
+                        result = self._train(config.replace(seed=seed), split)
                         if result.interrupted:
                             raise KeyboardInterrupt
                         held.append(_run(split, seed, result))
@@ -188,13 +187,12 @@ class Search:
         values = self.space.suggest(TrialSuggester(trial))
         trial.set_user_attr("settings", values)
         config = self.space.config(values)
-        prepared = prepare(self.space.data, config, self.space.model)
         completed = self.study.get_trials(states=[optuna.trial.TrialState.COMPLETE])
         curves = [other.intermediate_values for other in completed]
         pairs = [(split, seed) for split in self.splits for seed in self.seeds]
         for number, (split, seed) in enumerate(pairs):
             watch = self._watch(trial, runs, curves)
-            result = self._train(prepared, config.replace(seed=seed), split, watch)
+            result = self._train(config.replace(seed=seed), split, watch)
             if result.interrupted:
                 raise KeyboardInterrupt
             runs.append(_run(split, seed, result))
@@ -204,12 +202,8 @@ class Search:
             if enough and lags(value, step, curves):
                 raise _Pruned(f"below the median after {number + 1} of {len(pairs)} trainings")
 
-    def _train(
-        self, prepared: Data, config: Config, split: int, watch: Callback | None = None
-    ) -> TrainResult:
-        hidden = _without_test_labels(prepared, split)
-        model = self.space.model
-        return train_split(hidden, model, config, split, watch, score_test=False)[1]
+    def _train(self, config: Config, split: int, watch: Callback | None = None) -> TrainResult:
+        return fit_split(self._graphs, self.space.model, config, split, watch).result
 
     def _watch(
         self, trial: "optuna.Trial", runs: list[dict[str, Any]], curves: list[dict[int, float]]
@@ -258,17 +252,6 @@ def _run(split: int, seed: int, result: TrainResult) -> dict[str, Any]:
 
 def _rank(record: dict[str, Any]) -> tuple[float, float, int]:
     return -record["val_accuracy"], record["val_loss"], record["number"]
-
-
-def _without_test_labels(prepared: Data, split: int) -> Data:
-    """Return a copy in which the labels of the split's test nodes can't be read.
-
-    They carry the last class, so that of all test labels only the number of classes is known.
-    """
-    hidden = copy.copy(prepared)
-    hidden.y = prepared.y.clone()
-    hidden.y[select_split(prepared, split).test_mask] = num_classes(prepared) - 1
-    return hidden
 
 
 def _mean(runs: Sequence[dict[str, Any]]) -> float:

@@ -19,6 +19,7 @@ from herofilter.files import write_json
 from herofilter.nn import find_model
 from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.training.artifacts.environment import environment
+from herofilter.training.artifacts.graph_reference import GraphSource
 from herofilter.training.protocol import spread, train_splits
 from herofilter.training.search.presets import GENERAL, graph_name, write_preset
 from herofilter.training.search.session import Search
@@ -42,6 +43,7 @@ def tune(
     preset: str = "tuned",
     finalists: int = 0,
     callback: Callback | None = None,
+    source: GraphSource | None = None,
 ) -> dict[str, Any]:
     """Search for the settings of a model that are best on the validation nodes of a graph.
 
@@ -67,6 +69,7 @@ def tune(
         finalists: how many of the best trials are trained with two further seeds before the
             choice is made among them and the default; 0 takes the best trial as it is.
         callback: takes an event of stage ``trial`` after every trial.
+        source: where the graph was loaded from, so that the run folder needs no copy of it.
 
     Returns:
         What ``tune.json`` holds: ``config``, ``changed``, ``val_accuracy``, ``test_accuracy``,
@@ -132,14 +135,20 @@ def tune(
         "finalists": finalists,
     }
     write_preset(out / "preset.yaml", name, preset, model, config, origin)
-    summary["test_accuracy"] = _test(data, name, model, config, header, out / "run")
+    summary["test_accuracy"] = _test(data, name, model, config, header, out / "run", source)
     summary["environment"] = environment()
     write_json(out / "tune.json", summary)
     return summary
 
 
 def _test(
-    data: Data, name: str, model: str, config: Config, header: dict[str, Any], out: Path
+    data: Data,
+    name: str,
+    model: str,
+    config: Config,
+    header: dict[str, Any],
+    out: Path,
+    source: GraphSource | None,
 ) -> dict[str, Any]:
     """Train the chosen configuration anew, with test scores, into the run folder."""
     values = []
@@ -151,7 +160,7 @@ def _test(
             if from_earlier(held["config"]) != seeded.to_dict():
                 # an earlier session of this search chose otherwise
                 shutil.rmtree(folder)
-        summary = train_splits(data, model, seeded, header["splits"], name, folder)
+        summary = train_splits(data, model, seeded, header["splits"], name, folder, source=source)
         if summary["interrupted"]:
             raise KeyboardInterrupt
         values += summary["test_accuracy"]["values"]

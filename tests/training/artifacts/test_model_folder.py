@@ -21,7 +21,8 @@ from herofilter.errors import GraphError, RunError
 from herofilter.files import DamagedFileError
 from herofilter.training import predict_logits
 from herofilter.training.artifacts.model_folder import SavedModel, check_target, weights_of
-from herofilter.training.fit_model import FittedModel, fit_model, with_validation
+from herofilter.training.fit_model import fit_model, with_validation
+from herofilter.training.predictor import Predictor
 from tests.awkward import directed, no_features
 from tests.training.graphs import SMALL
 
@@ -42,7 +43,7 @@ def small(seed: int = 1, num_nodes: int = 80) -> Data:
     return csbm(num_nodes=num_nodes, num_classes=3, average_degree=6, seed=seed)
 
 
-def fitted(data: Data | None = None, model: str = "herofilter", **settings: Any) -> FittedModel:
+def fitted(data: Data | None = None, model: str = "herofilter", **settings: Any) -> Predictor:
     data = with_validation(data if data is not None else small(), 0.3)
     return fit_model(data, NAMES, model, SMALL.replace(**{"refresh_every": 2, **settings}))
 
@@ -51,6 +52,14 @@ def saved_to(folder: Path, **settings: Any) -> SavedModel:
     saved = fitted(**settings).saved
     saved.save(folder)
     return saved
+
+
+def on(saved: SavedModel, data: Data, nodes: torch.Tensor | None = None) -> Predictor:
+    return Predictor(saved).on(data, nodes)
+
+
+def predict(saved: SavedModel, data: Data, nodes: torch.Tensor | None = None) -> torch.Tensor:
+    return on(saved, data, nodes).predict_proba()
 
 
 VARIANTS = [
@@ -74,13 +83,13 @@ def test_a_loaded_model_predicts_what_the_fitted_one_did(
     fit.saved.save(tmp_path / "model")
     loaded = SavedModel.load(tmp_path / "model")
     assert loaded.graph is not None
-    before = fit.saved.probabilities(fit.network, fit.prepared)
-    after = loaded.predict_proba(loaded.graph.data)
+    before = fit.predict_proba()
+    after = Predictor(loaded).predict_proba()
     assert torch.equal(before, after)
     assert after.dtype == torch.float64
     torch.testing.assert_close(after.sum(1), torch.ones(80, dtype=torch.float64))
     nodes = torch.tensor([5, 0, 79])
-    torch.testing.assert_close(loaded.predict_proba(loaded.graph.data, nodes), after[nodes])
+    torch.testing.assert_close(Predictor(loaded).predict_proba(nodes), after[nodes])
 
 
 @pytest.mark.parametrize("data", [directed(), no_features()], ids=["directed", "no features"])
@@ -89,8 +98,8 @@ def test_other_kinds_of_graphs_survive(tmp_path: Path, data: Data) -> None:
     fit.saved.save(tmp_path / "model")
     loaded = SavedModel.load(tmp_path / "model")
     assert loaded.graph is not None
-    before = fit.saved.probabilities(fit.network, fit.prepared)
-    assert torch.equal(loaded.predict_proba(loaded.graph.data), before)
+    before = fit.predict_proba()
+    assert torch.equal(Predictor(loaded).predict_proba(), before)
 
 
 def test_everything_survives(tmp_path: Path) -> None:
@@ -138,7 +147,7 @@ def test_tables_survive(tmp_path: Path) -> None:
     assert loaded.graph.notes == ("a note",)
     assert loaded.graph.position("p3") == 3
     again = read_graph(edges, nodes, encoder=loaded.encoder, classes=loaded.classes)
-    assert torch.equal(loaded.predict_proba(again.data), saved.predict_proba(data))
+    assert torch.equal(predict(loaded, again.data), predict(saved, data))
 
 
 @pytest.mark.parametrize(
@@ -203,7 +212,7 @@ def test_weights_are_copies() -> None:
 def test_a_graph_of_another_size_is_predicted(model: str, settings: dict[str, Any]) -> None:
     saved = fitted(model=model, **settings).saved
     other = Data(x=small(5, 120).x, edge_index=small(5, 120).edge_index)
-    found = saved.predict_proba(other)
+    found = predict(saved, other)
     assert found.shape == (120, 3)
     assert bool(torch.isfinite(found).all())
 
@@ -222,16 +231,16 @@ def test_what_was_learned_holds_on_a_graph_of_the_same_kind(patcher: str, one_wa
     settings = {"epochs": 60, "patience": 60, "hidden_channels": 16, "refresh_every": 25}
     saved = fitted(old, patcher=patcher, **settings).saved
     assert saved.config.patcher.directed == ("keep" if one_way else "symmetrise")
-    right = (saved.predict_proba(new).argmax(1) == new.y).float().mean()
+    right = (predict(saved, new).argmax(1) == new.y).float().mean()
     assert float(right) > 0.7
 
 
 def test_a_graph_without_edges_is_predicted() -> None:
     edges = torch.empty(2, 0, dtype=torch.long)
     data = Data(x=small().x, edge_index=edges)
-    assert fitted().saved.predict_proba(data).shape == (80, 3)
-    assert fitted(directed(), dropout=0.0).saved.predict_proba(
-        Data(x=directed().x, edge_index=edges)
+    assert predict(fitted().saved, data).shape == (80, 3)
+    assert predict(
+        fitted(directed(), dropout=0.0).saved, Data(x=directed().x, edge_index=edges)
     ).shape == (10, 3)
 
 
@@ -242,38 +251,38 @@ def test_a_directed_graph_is_read_as_in_training() -> None:
     both = Data(
         x=one_way.x, edge_index=torch.cat([one_way.edge_index, one_way.edge_index.flip(0)], 1)
     )
-    torch.testing.assert_close(saved.predict_proba(one_way), saved.predict_proba(both))
+    torch.testing.assert_close(predict(saved, one_way), predict(saved, both))
 
 
 def test_labels_at_the_train_mask_are_read_and_others_are_not() -> None:
     saved = fitted(label_tokens=True, epochs=20).saved
     assert saved.graph is not None
     data = saved.graph.data
-    found = saved.predict_proba(data)
+    found = predict(saved, data)
     other = data.clone()
     other.y = torch.where(data.train_mask, data.y, (data.y + 1) % 3)
-    assert torch.equal(saved.predict_proba(other), found)
+    assert torch.equal(predict(saved, other), found)
     other.y = (data.y + 1) % 3
-    assert not torch.equal(saved.predict_proba(other), found)
+    assert not torch.equal(predict(saved, other), found)
     without = Data(x=data.x, edge_index=data.edge_index)
-    assert not torch.equal(saved.predict_proba(without), found)
+    assert not torch.equal(predict(saved, without), found)
 
 
 def test_the_random_state_stays() -> None:
     saved = fitted().saved
     before = torch.random.get_rng_state()
-    saved.predict_proba(small())
+    predict(saved, small())
     assert torch.equal(before, torch.random.get_rng_state())
 
 
 def test_the_network_is_ready_to_predict() -> None:
     saved = fitted(feature_scaling="rows").saved
-    network, prepared = saved.network(small()), saved.prepare(small())
+    network, prepared = on(saved, small()).network, on(saved, small()).prepared
     assert not network.training
     logits = predict_logits(network, prepared)
     expected = torch.softmax(logits.double() / saved.temperature, 1)
-    assert torch.equal(saved.predict_proba(small()), expected)
-    assert saved.predict_proba(small(), torch.tensor([], dtype=torch.long)).shape == (0, 3)
+    assert torch.equal(predict(saved, small()), expected)
+    assert predict(saved, small(), torch.tensor([], dtype=torch.long)).shape == (0, 3)
 
 
 @pytest.mark.parametrize(
@@ -293,28 +302,28 @@ def test_the_network_is_ready_to_predict() -> None:
 def test_other_features_are_refused(x: torch.Tensor | None, text: str) -> None:
     data = Data(x=x, edge_index=small().edge_index, num_nodes=80)
     with pytest.raises(GraphError) as caught:
-        fitted().saved.predict_proba(data)
+        predict(fitted().saved, data)
     assert str(caught.value) == text
 
 
 def test_a_model_of_learned_vectors_knows_its_graph_only() -> None:
     saved = fitted(no_features(), dropout=0.0).saved
     with pytest.raises(GraphError) as caught:
-        saved.predict_proba(Data(edge_index=small().edge_index, num_nodes=80))
+        predict(saved, Data(edge_index=small().edge_index, num_nodes=80))
     assert str(caught.value) == (
         "the graph must be the one the model was trained on, since it learned a vector for each "
         "of its 10 nodes, which have no features (got 80 nodes); train with features to predict "
         "other graphs"
     )
     with pytest.raises(GraphError, match=r"got 10 nodes with features\)"):
-        saved.predict_proba(directed())
+        predict(saved, directed())
 
 
 @pytest.mark.parametrize(("model", "least"), [("herofilter", 4), ("mlp", 2)])
 def test_a_graph_too_small_for_a_patch_is_told(model: str, least: int) -> None:
     data = Data(x=torch.ones(1, 32), edge_index=torch.empty(2, 0, dtype=torch.long))
     with pytest.raises(GraphError) as caught:
-        fitted(model=model).saved.predict_proba(data)
+        predict(fitted(model=model).saved, data)
     assert str(caught.value) == (
         f"the graph must have at least {least} nodes to fill a patch (got 1); "
         "give more of the graph, or train with a smaller patch_size"
@@ -323,7 +332,7 @@ def test_a_graph_too_small_for_a_patch_is_told(model: str, least: int) -> None:
 
 def test_nodes_must_be_there() -> None:
     with pytest.raises(GraphError) as caught:
-        fitted().saved.predict_proba(small(), torch.tensor([3, 80]))
+        predict(fitted().saved, small(), torch.tensor([3, 80]))
     assert str(caught.value) == "nodes must be between 0 and 79 (got 3 to 80)"
 
 
@@ -466,7 +475,7 @@ def test_the_measures_are_those_of_the_saved_model() -> None:
     saved = fitted().saved
     assert saved.graph is not None
     data = saved.graph.data
-    probabilities = saved.predict_proba(data)[data.val_mask]
+    probabilities = predict(saved, data)[data.val_mask]
     y = data.y[data.val_mask]
     loss = -probabilities.gather(1, y.unsqueeze(1)).log().mean()
     assert saved.metrics["val"]["log_loss"] == pytest.approx(float(loss))
@@ -488,10 +497,10 @@ def test_a_model_that_an_earlier_version_saved_is_still_read() -> None:
     # which was a setting then
     assert "resolved: true" in (kept / "model-format-1" / "config.yaml").read_text()
     assert saved.resolved
-    own = saved.training_graph()
+    own = saved.training_graph
     expected = read_table(kept / "model-format-1-predictions.csv", "predictions")
     assert own.ids.to_pylist() == expected["id"].to_pylist()
-    found = predictions_table(own.ids, saved.classes, saved.predict_proba(own.data))
+    found = predictions_table(own.ids, saved.classes, predict(saved, own.data))
     assert found["prediction"].to_pylist() == expected["prediction"].to_pylist()
     for name in saved.classes:
         assert found[str(name)].to_pylist() == pytest.approx(
@@ -506,6 +515,6 @@ def test_whether_settings_are_literal_is_no_setting(tmp_path: Path) -> None:
     assert fit.saved.config.patcher.directed == "keep"
     # the same patches from a graph that has no directions: what was resolved stays as it is
     data = symmetrise(directed())
-    network = SavedModel.load(tmp_path / "model").network(data)
+    network = Predictor.load(tmp_path / "model").on(data).network
     assert network.patcher.slots == fit.network.patcher.slots
-    assert SavedModel.load(tmp_path / "model").predict_proba(data).shape == (data.num_nodes, 3)
+    assert Predictor.load(tmp_path / "model").on(data).predict_proba().shape == (data.num_nodes, 3)

@@ -12,7 +12,7 @@ from herofilter.errors import RunError
 from herofilter.files import load_tensors
 from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.training import prepare, train_splits
-from herofilter.training.protocol import train_split
+from herofilter.training.recipe import train_split
 from tests.events import epochs, stop_in
 from tests.training.graphs import SMALL, graph
 

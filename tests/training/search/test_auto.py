@@ -14,8 +14,9 @@ from herofilter.data import csbm, load_dataset, select_split
 from herofilter.errors import ConfigError, GraphError, HeroFilterError, OutOfMemoryError
 from herofilter.files import load_tensors
 from herofilter.nn.graph_defaults import resolve_defaults
-from herofilter.training import Score, predict_logits, prepare, train_splits
-from herofilter.training.protocol import spread, train_split
+from herofilter.training import Score, predict_logits, prepare, recipe, train_splits
+from herofilter.training.protocol import spread
+from herofilter.training.recipe import train_split
 from herofilter.training.search import portfolio_run
 from herofilter.training.search.auto import train_auto
 from herofilter.training.search.ensemble import select_ensemble
@@ -49,7 +50,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, errors: dict[str, HeroFilterError])
             raise errors[model]
         return train_split(prepared, model, *rest, **options)
 
-    monkeypatch.setattr(portfolio_run, "train_split", build)
+    monkeypatch.setattr(recipe, "train_split", build)
 
 
 def test_the_summary_has_the_keys_of_every_run_and_its_own() -> None:
@@ -116,7 +117,7 @@ def test_ties_go_to_the_lower_loss_then_to_the_earlier_member(
         object.__setattr__(result, "val", Score(0.5, losses[name]))
         return network, result
 
-    monkeypatch.setattr(portfolio_run, "train_split", same_accuracy)
+    monkeypatch.setattr(recipe, "train_split", same_accuracy)
     members = [member(name) for name in losses]
     assert train_auto(graph(), QUICK, members=members)["picked"] == {"0": "better"}
 
@@ -145,7 +146,7 @@ def test_members_are_trained_without_test_labels(monkeypatch: pytest.MonkeyPatch
         heard.append(result.test.accuracy)
         return network, result
 
-    monkeypatch.setattr(portfolio_run, "train_split", watched)
+    monkeypatch.setattr(recipe, "train_split", watched)
     train_auto(graph(), QUICK, members=trio())
     assert len(heard) == 3
     assert all(math.isnan(value) for value in heard)
@@ -316,7 +317,7 @@ def test_a_finalist_that_fails_makes_room(monkeypatch: pytest.MonkeyPatch) -> No
             raise OutOfMemoryError("no more")
         return train_split(*arguments, **options)
 
-    monkeypatch.setattr(portfolio_run, "train_split", fourth_fails)
+    monkeypatch.setattr(recipe, "train_split", fourth_fails)
     summary = train_auto(graph(), QUICK, members=trio())
     assert count == 6
     [failed] = summary["skipped"]

@@ -19,7 +19,8 @@ from herofilter.data import csbm
 from herofilter.errors import ConfigError, GraphError, RunError
 from herofilter.nn.build import fast_patcher
 from herofilter.nn.graph_defaults import resolve_defaults
-from herofilter.training.protocol import train_split
+from herofilter.training import recipe
+from herofilter.training.recipe import train_split
 from herofilter.training.search import session as search_module
 from herofilter.training.search.budget import parse_budget
 from herofilter.training.search.presets import read_preset
@@ -302,7 +303,7 @@ def test_a_trial_below_the_median_is_pruned(
     calls: list[tuple[int, int]] = []
     # five good trials of three splits, then bad ones
     fake = rigged(lambda number, split: 0.9 if number < 15 else 0.1, calls)
-    monkeypatch.setattr(search_module, "train_split", fake)
+    monkeypatch.setattr(recipe, "train_split", fake)
     summary = search(tmp_path / "out", graph(3), model="mlp", trials=6, fixed=["epochs=1"])
     assert summary["trials"] == {"completed": 5, "pruned": 1, "failed": 0}
     last = trials(tmp_path / "out")[-1]
@@ -463,7 +464,7 @@ def test_the_search_hands_out_no_test_label(
         assert torch.equal(prepared.y[~test], data.y[~test])
         return train_split(prepared, model, config, split, *rest, **more)
 
-    monkeypatch.setattr(search_module, "train_split", spy)
+    monkeypatch.setattr(recipe, "train_split", spy)
     before = data.y.clone()
     search(tmp_path / "out", data, model="mlp", trials=1, fixed=["epochs=1"])
     assert torch.equal(data.y, before)
@@ -477,7 +478,7 @@ def test_ties_go_to_the_lower_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         score = type(result.val)(0.5, next(losses))
         return network, type(result)(result.train, score, result.test, 0, 0.0)
 
-    monkeypatch.setattr(search_module, "train_split", fake)
+    monkeypatch.setattr(recipe, "train_split", fake)
     assert search(tmp_path / "out", graph(1), model="mlp", fixed=["epochs=1"])["best_trial"] == 1
 
 
@@ -490,7 +491,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, *accuracies: float) -> None:
         score = type(result.val)(next(script), 1.0)
         return network, type(result)(result.train, score, result.test, 0, 0.0)
 
-    monkeypatch.setattr(search_module, "train_split", fake)
+    monkeypatch.setattr(recipe, "train_split", fake)
 
 
 def test_the_highest_validation_accuracy_is_chosen(
@@ -536,9 +537,9 @@ def test_the_paper_grid_is_tried_point_by_point(tmp_path: Path) -> None:
 def test_a_better_configuration_takes_over_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_module, "train_split", rigged(lambda number, split: 0.1 * number))
+    monkeypatch.setattr(recipe, "train_split", rigged(lambda number, split: 0.1 * number))
     first = search(tmp_path / "out", graph(1), model="mlp", trials=1, fixed=["epochs=1"])
-    monkeypatch.setattr(search_module, "train_split", rigged(lambda number, split: 0.9))
+    monkeypatch.setattr(recipe, "train_split", rigged(lambda number, split: 0.9))
     second = search(tmp_path / "out", graph(1), model="mlp", trials=2, fixed=["epochs=1"])
     assert (first["best_trial"], second["best_trial"]) == (0, 1)
     metrics = json.loads((tmp_path / "out/run/metrics.json").read_text())
@@ -556,7 +557,7 @@ def test_a_failed_trial_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             raise ConfigError("this one must fail")
         return train_split(*args, **more)
 
-    monkeypatch.setattr(search_module, "train_split", fail_once)
+    monkeypatch.setattr(recipe, "train_split", fail_once)
     summary = search(tmp_path / "out", graph(1), model="mlp", fixed=["epochs=1"])
     assert summary["trials"] == {"completed": 2, "pruned": 0, "failed": 1}
     record = trials(tmp_path / "out")[1]
@@ -592,7 +593,7 @@ def test_ctrl_c_keeps_what_is_there(
 ) -> None:
     out = tmp_path / "out"
     with monkeypatch.context() as patch:
-        patch.setattr(search_module, "train_split", press_ctrl_c(3))
+        patch.setattr(recipe, "train_split", press_ctrl_c(3))
         with pytest.raises(KeyboardInterrupt):
             search(out, trials=STARTS + 2)
     assert [record["state"] for record in trials(out)] == ["completed", "interrupted"]
@@ -780,7 +781,7 @@ def test_a_finalist_that_fails_is_none(tmp_path: Path, monkeypatch: pytest.Monke
             raise RunError("the training loss must be a number")
         return train_split(prepared, model, config, *rest, **more)
 
-    monkeypatch.setattr(search_module, "train_split", fail_in_the_finals)
+    monkeypatch.setattr(recipe, "train_split", fail_in_the_finals)
     summary = search(tmp_path / "out", graph(1), finalists=2, **options)
     assert summary["best_trial"] != best
     # one split with three seeds
