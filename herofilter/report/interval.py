@@ -39,9 +39,14 @@ def mean_error(values: Sequence[float]) -> float | None:
     """
     if len(values) < 2:
         return None
-    freedom = len(values) - 1
+    return spread_error(statistics.stdev(values), len(values))
+
+
+def spread_error(deviation: float, total: int) -> float:
+    """Return half the width of the 95 % interval of a mean of ``total`` values, at least two."""
+    freedom = total - 1
     t = _T[freedom - 1] if freedom <= len(_T) else _Z
-    return t * statistics.stdev(values) / math.sqrt(len(values))
+    return t * deviation / math.sqrt(total)
 
 
 def percent(share: float | None, digits: int = 1) -> str:

@@ -21,13 +21,13 @@ _DIGITS = 6
 
 @lru_cache(maxsize=1)
 def templates() -> "Environment":
-    """Return the environment of all templates; every value in them is escaped."""
+    """Return the environment of all templates; every value is escaped, but in Markdown."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     loader = FileSystemLoader(Path(__file__).parent / "templates")
     found = Environment(
         loader=loader,
-        autoescape=True,
+        autoescape=lambda name: name is None or not name.endswith(".md"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

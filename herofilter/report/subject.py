@@ -63,10 +63,12 @@ class Record:
         history: one entry per epoch.
         metrics: what was measured on the nodes of this split.
         environment: versions and machine.
+        made: seconds and peak memory of the command, where they are known.
         splits: test accuracy by split, of a run over several.
         split: the one whose predictions are shown; None where a graph has a single one.
         rivals: what the model is compared with.
         notes: what was assumed of the tables.
+        reads_direction: whether the model can tell the ends of an edge apart.
     """
 
     command: str = ""
@@ -74,10 +76,12 @@ class Record:
     history: list[dict[str, Any]] = field(default_factory=list)
     metrics: dict[str, Any] = field(default_factory=dict)
     environment: dict[str, Any] = field(default_factory=dict)
+    made: dict[str, Any] = field(default_factory=dict)
     splits: dict[str, float] = field(default_factory=dict)
     split: int | None = None
     rivals: tuple[Rival, ...] = ()
     notes: tuple[str, ...] = ()
+    reads_direction: bool = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 "use strict";
 // The node explorer: everything is put into the page as text, never as HTML.
 function startExplorer(explorer, data) {
-  const { nodes, centres, classes, parts, slots } = explorer;
+  const { nodes, centres, classes, parts } = explorer;
   const place = document.getElementById("explorer");
   const input = document.getElementById("explorer-id");
   const message = document.getElementById("explorer-message");
@@ -112,7 +112,7 @@ function startExplorer(explorer, data) {
 
   function verdict(node) {
     const label = nodes.label[node], predicted = nodes.predicted[node];
-    const part = parts[nodes.part[node]] || "no part";
+    const part = parts[nodes.part[node]];
     const said = `${nodes.id[node]}: predicted ${classes[predicted]} with ${percent(nodes.confidence[node])}`;
     if (label < 0) return `${said}; its label isn't known.`;
     return `${said}; its label is ${classes[label]} (${part}), so this is ${label === predicted ? "right" : "a mistake"}.`;
@@ -122,7 +122,7 @@ function startExplorer(explorer, data) {
     shown = row;
     const node = centres.node[row];
     const entries = centres.members[row].map((member, position) =>
-      ({ member, slot: slots[centres.slots[row][position]], score: centres.scores[row][position] }));
+      ({ member, slot: explorer.slots[centres.slots[row][position]], score: centres.scores[row][position] }));
     const members = [...new Set(entries.map((entry) => entry.member))].filter((member) => member !== node);
     const neighbours = centres.neighbours[row];
     message.textContent = verdict(node);
@@ -135,7 +135,6 @@ function startExplorer(explorer, data) {
     } else {
       left.append(make("p", {}, `It has ${near} neighbour${near === 1 ? "" : "s"}.`));
     }
-    for (const sentence of centres.said[row] || []) left.append(make("p", {}, sentence));
     const right = make("div", {}, make("h3", {}, members.length ? "Its patch against its neighbours" : "Its neighbours"),
       picture(row, members, neighbours), legend([node, ...members, ...neighbours]));
     const blocks = [left, right];
@@ -157,7 +156,7 @@ function startExplorer(explorer, data) {
   }
 
   function pick(kind) {
-    const found = centres.reason.map((reason, row) => [reason, row]).filter(([reason]) => reason === kind).map(([, row]) => row);
+    const found = explorer.picks[kind];
     if (!found.length) {
       message.textContent = `There is no ${kind === "mistake" ? "mistake" : kind + " node"} among the nodes of this page.`;
       return;
@@ -180,6 +179,6 @@ function startExplorer(explorer, data) {
   dark.addEventListener("change", () => { if (shown !== null) show(shown, false); });
   message.tabIndex = -1;
   place.hidden = false;
-  const first = ["mistake", "uncertain", "random"].find((kind) => centres.reason.includes(kind));
+  const first = ["mistake", "uncertain", "random"].find((kind) => explorer.picks[kind].length);
   if (first) pick(first);
 }

@@ -1,0 +1,58 @@
+"""The report of a model or run: one page, and the model card with the same facts."""
+
+from pathlib import Path
+
+from herofilter.files import write_text
+from herofilter.report.interval import count
+from herofilter.report.model_card import model_card
+from herofilter.report.page import write_page
+from herofilter.report.page_parts import Page
+from herofilter.report.run_subject import read_subject
+from herofilter.report.sections.filters import filter_section
+from herofilter.report.sections.graph import graph_section
+from herofilter.report.sections.making import making_section
+from herofilter.report.sections.nodes import node_section
+from herofilter.report.sections.notices import notice_section
+from herofilter.report.sections.quality import quality_section
+from herofilter.report.subject import Subject
+from herofilter.training.predictor import Predictor
+
+REPORT, CARD = "report.html", "MODEL_CARD.md"
+
+
+def write_report(
+    folder: Path, split: int | None = None, predictor: Predictor | None = None
+) -> Path:
+    """Write ``report.html`` and ``MODEL_CARD.md`` into a model folder or run folder.
+
+    Args:
+        folder: a model folder or a run folder.
+        split: which split of a run to show; the first one by default.
+        predictor: the folder's model, if it is in memory already.
+
+    Returns:
+        the path of the page.
+    """
+    subject = read_subject(folder, split, predictor)
+    page = report_page(subject)
+    write_page(folder / REPORT, page)
+    write_text(folder / CARD, model_card(subject))
+    return folder / REPORT
+
+
+def report_page(subject: Subject) -> Page:
+    """Return the page of a model: six questions and their answers."""
+    splits = len(subject.record.splits)
+    over = f", {count(splits, 'split')}" if splits > 1 else ""
+    return Page(
+        title=f"{subject.model} on {subject.graph}",
+        subtitle=f"{count(subject.num_nodes, 'node')}, {count(len(subject.classes), 'class')}{over}",
+        sections=(
+            notice_section(subject),
+            quality_section(subject),
+            graph_section(subject),
+            filter_section(subject),
+            node_section(subject),
+            making_section(subject),
+        ),
+    )
