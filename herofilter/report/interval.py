@@ -30,6 +30,24 @@ def share_error(right: int, total: int) -> float:
     return (high - low) / 2
 
 
+def percent_bars(counts: Sequence[tuple[int, int]]) -> tuple[list[float], list[float], list[float]]:
+    """Return shares in percent, and how far their intervals reach above and below them.
+
+    Args:
+        counts: how many are right, and of how many, which is above 0.
+
+    Example:
+        >>> percent_bars([(8, 10)])[0]
+        [80.0]
+    """
+    shares = [right / total for right, total in counts]
+    ends = [share_interval(right, total) for right, total in counts]
+    pairs = list(zip(shares, ends, strict=True))
+    above = [100 * (high - share) for share, (_, high) in pairs]
+    below = [100 * (share - low) for share, (low, _) in pairs]
+    return [100 * share for share in shares], above, below
+
+
 def mean_error(values: Sequence[float]) -> float | None:
     """Return half the width of the 95 % interval of a mean; None for a single value.
 

@@ -18,18 +18,25 @@ def model_card(subject: Subject) -> str:
     opening = next(part for part in quality if isinstance(part, Words)).paragraphs[0]
     words = next(part for part in graph_section(subject).parts if isinstance(part, Words))
     made = next(part for part in making_section(subject).parts if isinstance(part, Facts))
-    remarks = [(tile.name, f"{tile.value} ({tile.remark})" if tile.remark else tile.value) for tile in tiles]
-    return templates().get_template("model_card.md").render(
-        _plain(
-            {
-                "title": f"{subject.model} on {subject.graph}",
-                "opening": opening,
-                "notices": [vars(notice) for notice in all_notices(subject)],
-                "quality": remarks,
-                "graph": " ".join(words.paragraphs),
-                "making": made.pairs,
-                "command": subject.record.command,
-            }
+    remarks = [
+        (tile.name, f"{tile.value} ({tile.remark})" if tile.remark else tile.value)
+        for tile in tiles
+    ]
+    return (
+        templates()
+        .get_template("model_card.md")
+        .render(
+            _plain(
+                {
+                    "title": f"{subject.model} on {subject.graph}",
+                    "opening": opening,
+                    "notices": [vars(notice) for notice in all_notices(subject)],
+                    "quality": remarks,
+                    "graph": " ".join(words.paragraphs),
+                    "making": made.pairs,
+                    "command": subject.record.command,
+                }
+            )
         )
     )
 

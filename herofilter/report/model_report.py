@@ -43,10 +43,11 @@ def write_report(
 def report_page(subject: Subject) -> Page:
     """Return the page of a model: six questions and their answers."""
     splits = len(subject.record.splits)
-    over = f", {count(splits, 'split')}" if splits > 1 else ""
+    sizes = [count(subject.num_nodes, "node"), count(len(subject.classes), "class")]
+    sizes += [count(splits, "split")] * (splits > 1)
     return Page(
         title=f"{subject.model} on {subject.graph}",
-        subtitle=f"{count(subject.num_nodes, 'node')}, {count(len(subject.classes), 'class')}{over}",
+        subtitle=", ".join(sizes),
         sections=(
             notice_section(subject),
             quality_section(subject),

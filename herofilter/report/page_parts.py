@@ -191,23 +191,35 @@ def figure_table(figure: Figure) -> Table:
 def _columns(panel: Panel) -> Table:
     marks = [mark for mark in panel.marks if isinstance(mark, (Lines, Points, Bars))]
     places: dict[Label | None, None] = {}
-    values: list[dict[Label | None, str]] = []
-    titles = [panel.x or "name"]
+    values: dict[str, dict[Label | None, str]] = {}
     for mark in marks:
         where: Sequence[Label | None] = mark.labels if isinstance(mark, Bars) else mark.x
         heights = mark.values if isinstance(mark, Bars) else mark.y
         places |= dict.fromkeys(where)
-        values.append({x: _text(y) for x, y in zip(where, heights, strict=True)})
-        titles.append(mark.name or panel.y)
-        errors = getattr(mark, "errors", None)
-        if errors is not None:
-            values.append({x: _text(y) for x, y in zip(where, errors, strict=True)})
-            titles.append(f"± {mark.name or panel.y}")
+        title = mark.name or panel.y
+        columns = {title: heights, **{f"{title}, {end}": at for end, at in _bounds(mark).items()}}
+        for name, entries in columns.items():
+            # marks of one name, such as bars in two colours, share a column
+            known = {x: _text(y) for x, y in zip(where, entries, strict=True) if y is not None}
+            values.setdefault(name, {}).update(known)
     order = list(places)
     if all(isinstance(place, (int, float)) for place in order):
-        order.sort()  # type: ignore[type-var]
-    rows = tuple((_text(x), *(column.get(x, "") for column in values)) for x in order)
-    return Table(tuple(titles), rows)
+        order.sort()
+    rows = tuple((_text(x), *(column.get(x, "") for column in values.values())) for x in order)
+    return Table((panel.x or "name", *values), rows)
+
+
+def _bounds(mark: Lines | Points | Bars) -> dict[str, list[float | None]]:
+    """Return the ends of the lines at the points of a mark, if it has any."""
+    if isinstance(mark, Points) or mark.errors is None:
+        return {}
+    heights = mark.values if isinstance(mark, Bars) else mark.y
+    below = mark.errors if mark.below is None else mark.below
+    ends = list(zip(heights, below, mark.errors, strict=True))
+    return {
+        "from": [None if y is None or down is None else y - down for y, down, _ in ends],
+        "to": [None if y is None or up is None else y + up for y, _, up in ends],
+    }
 
 
 def _text(value: Label | None) -> str:

@@ -31,6 +31,7 @@ DARK_COLOURS = (
 )
 SCALE = "Viridis"
 _GAP = 0.09
+_MIDDLE = {"insidetextanchor": "middle", "textangle": 0}
 _PANEL_HEIGHT = 400
 
 Json = dict[str, Any]
@@ -52,7 +53,7 @@ def plotly_figure(figure: Figure) -> Json:
         "margin": {"t": 50, "r": 20},
     }
     if any(isinstance(mark, Bars) for panel in figure.panels for mark in panel.marks):
-        layout["barmode"] = "group"
+        layout["barmode"] = "stack" if any(panel.stacked for panel in figure.panels) else "group"
     data: list[Json] = []
     for number, panel in enumerate(figure.panels):
         across, down = number % columns, number // columns
@@ -67,6 +68,7 @@ def plotly_figure(figure: Figure) -> Json:
             layout[f"xaxis{suffix}"] = {
                 **_axis(panel.x, x, panel.log_x, f"y{suffix}", panel.x_range),
                 **_names(panel, "x"),
+                **({} if panel.x_step is None else {"dtick": panel.x_step}),
             }
             layout[f"yaxis{suffix}"] = {
                 **_axis(panel.y, [bottom, top], panel.log_y, f"x{suffix}", panel.y_range),
@@ -141,7 +143,8 @@ def _scene(panel: Panel, x: list[float], y: list[float]) -> Json:
 
 
 def _trace(mark: Mark, position: int, suffix: str, scale: Json, named: set[str]) -> Json:
-    colour = COLOURS[position % len(COLOURS)]
+    chosen = getattr(mark, "colour", None)
+    colour = COLOURS[(position if chosen is None else chosen) % len(COLOURS)]
     axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
     if isinstance(mark, Bars):
         return {
@@ -150,7 +153,8 @@ def _trace(mark: Mark, position: int, suffix: str, scale: Json, named: set[str])
             "x": _labels(mark.labels),
             "y": _plain(mark.values),
             "marker": {"color": colour},
-            "error_y": _errors(mark.errors),
+            "error_y": _errors(mark.errors, mark.below),
+            **_written(mark),
             "legendgroup": mark.name,
             "showlegend": mark.name in named,
             **axes,
@@ -166,7 +170,7 @@ def _trace(mark: Mark, position: int, suffix: str, scale: Json, named: set[str])
             "y": _plain(mark.y),
             ("line" if joined else "marker"): {"color": colour, **_style(mark)},
             **({"fill": "tozeroy"} if isinstance(mark, Lines) and mark.filled else {}),
-            "error_y": _errors(mark.errors) if isinstance(mark, Lines) else {},
+            "error_y": _errors(mark.errors, mark.below) if isinstance(mark, Lines) else {},
             "legendgroup": mark.name,
             "showlegend": mark.name in named,
             **axes,
@@ -188,8 +192,17 @@ def _style(mark: Lines | Points) -> Json:
     return {"dash": "dash"} if isinstance(mark, Lines) and mark.dashed else {}
 
 
-def _errors(values: Values | None) -> Json:
-    return {} if values is None else {"type": "data", "array": _plain(values)}
+def _written(mark: Bars) -> Json:
+    if not mark.written:
+        return {}
+    return {"texttemplate": f"%{{y:{mark.written}}}", "textposition": "inside", **_MIDDLE}
+
+
+def _errors(values: Values | None, below: Values | None) -> Json:
+    if values is None:
+        return {}
+    lower = {} if below is None else {"symmetric": False, "arrayminus": _plain(below)}
+    return {"type": "data", "array": _plain(values), **lower}
 
 
 def _plain(values: Values) -> list[float | None]:

@@ -53,12 +53,19 @@ def read_subject(
         model=own if title == saved.model else title,
         data=graph.data,
         id_of=lambda node: str(graph.ids[node].as_py()),
-        classes=tuple(class_text(each) for each in graph.shown_classes),
+        classes=_class_names(saved),
         probabilities=probabilities,
         patches=patches,
         curves=curves,
         record=_record(folder, saved, run, split, made, str(name)),
     )
+
+
+def _class_names(saved: SavedModel) -> tuple[str, ...]:
+    # the classes of a dataset are only numbered
+    prefix = "class " if saved.encoder is None else ""
+    names = saved.training_graph.shown_classes
+    return tuple(f"{prefix}{each}" if isinstance(each, int) else class_text(each) for each in names)
 
 
 def run_record(folder: Path) -> dict[str, Any] | None:
@@ -89,10 +96,10 @@ def _record(
     graph: str,
 ) -> Record:
     environment = made.get("environment") or _environment(folder)
-    splits = {}
+    splits: dict[str, Any] = {}
     rivals = _candidates(saved.metrics)
     if run is not None:
-        splits = {name: float(entry["test_accuracy"]) for name, entry in run["splits"].items()}
+        splits = run["splits"]
         rivals = _paper(saved.model, graph)
     directed = find_model(saved.model).directed and saved.config.patcher.directed == "keep"
     return Record(
@@ -124,7 +131,8 @@ def _candidates(metrics: dict[str, Any]) -> tuple[Rival, ...]:
         accuracy = (entry.get("test") or {}).get("accuracy")
         if name != metrics.get("kept") and accuracy is not None:
             error = share_error(round(accuracy * total), total)
-            rivals.append(Rival(_NAMES.get(name, str(entry.get("title", name))), accuracy, error, ""))
+            title = _NAMES.get(name, str(entry.get("title", name)))
+            rivals.append(Rival(title, accuracy, error, ""))
     return tuple(rivals)
 
 
@@ -156,7 +164,7 @@ def _curves(predictor: Predictor) -> Curves | None:
     start = {} if known is None else patcher.start_curves(known)
     # evenly thinned, both ends kept
     points = min(grid.numel(), _CURVE_POINTS)
-    kept = torch.linspace(0, grid.numel() - 1, points).round().long().unique()
+    kept = torch.unique(torch.linspace(0, grid.numel() - 1, points).round().long())
     singular = isinstance(patcher, SpectralPatcher) and patcher.right is not None
     return Curves(
         grid[kept],

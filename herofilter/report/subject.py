@@ -64,7 +64,7 @@ class Record:
         metrics: what was measured on the nodes of this split.
         environment: versions and machine.
         made: seconds and peak memory of the command, where they are known.
-        splits: test accuracy by split, of a run over several.
+        splits: the metrics of each split of a run.
         split: the one whose predictions are shown; None where a graph has a single one.
         rivals: what the model is compared with.
         notes: what was assumed of the tables.
@@ -77,11 +77,17 @@ class Record:
     metrics: dict[str, Any] = field(default_factory=dict)
     environment: dict[str, Any] = field(default_factory=dict)
     made: dict[str, Any] = field(default_factory=dict)
-    splits: dict[str, float] = field(default_factory=dict)
+    splits: dict[str, dict[str, Any]] = field(default_factory=dict)
     split: int | None = None
     rivals: tuple[Rival, ...] = ()
     notes: tuple[str, ...] = ()
     reads_direction: bool = True
+
+    def over_splits(self, name: str) -> list[float]:
+        """Return a measure of every split of a run; nothing where one of them lacks it."""
+        values = [entry.get(name) for entry in self.splits.values()]
+        known = [float(value) for value in values if value is not None]
+        return known if len(known) == len(values) else []
 
 
 @dataclass(frozen=True, eq=False)

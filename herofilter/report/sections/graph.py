@@ -18,6 +18,7 @@ from herofilter.report.subject import PARTS, Subject
 
 _MOST_CLASSES = 16
 _BINS = 10
+_NEAR = 0.05
 
 
 def graph_section(subject: Subject) -> Section:
@@ -114,7 +115,7 @@ def _classes(subject: Subject) -> Chart:
         if bool(here.any()):
             counts = torch.bincount(subject.labels[here], minlength=number)
             marks.append(Bars(titles[part], subject.classes, [float(value) for value in counts]))
-    panel = Panel("", "class", "nodes", tuple(marks))
+    panel = Panel("", "class", "nodes", tuple(marks), stacked=True)
     sizes = torch.bincount(subject.labels[subject.labels >= 0], minlength=number)
     largest, smallest = int(sizes.argmax()), int(sizes.argmin())
     finding = (
@@ -129,17 +130,15 @@ def _spectrum(subject: Subject) -> Chart:
     found = subject.spectrum
     curve = Lines("density", found.centres, found.density, markers=False, filled=True)
     panel = Panel("", "eigenvalue λ of the normalised adjacency", "density", (curve,))
-    negative = sum(
-        share for share, at in zip(found.shares, found.centres, strict=True) if at < -0.05
-    )
-    positive = sum(
-        share for share, at in zip(found.shares, found.centres, strict=True) if at > 0.05
-    )
-    centre = 1 - negative - positive
+    pairs = list(zip(found.shares, found.centres, strict=True))
+    negative = sum(share for share, at in pairs if at < -_NEAR)
+    positive = sum(share for share, at in pairs if at > _NEAR)
+    middle = 1 - negative - positive
     finding = (
         f"{percent(negative, 0)} of the eigenvalues are negative (high frequencies, where "
-        f"neighbours differ), {percent(centre, 0)} close to 0, {percent(positive, 0)} positive (low "
-        f"frequencies, where they are alike); estimated with {count(found.probes, 'random vector')}."
+        f"neighbours differ), {percent(middle, 0)} close to 0 and {percent(positive, 0)} positive "
+        "(low frequencies, where they are alike); estimated with "
+        f"{count(found.probes, 'random vector')}."
     )
     return Chart("spectrum", "The spectrum of the graph", finding, Figure("", (panel,)))
 

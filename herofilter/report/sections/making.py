@@ -23,13 +23,21 @@ def making_section(subject: Subject) -> Section:
     if record.history:
         parts.append(Charts(_curves(record)))
     if len(record.splits) > 1:
-        rows = tuple((split, percent(value)) for split, value in record.splits.items())
-        parts.append(Table(("split", "test accuracy"), rows, "Every split"))
+        parts.append(_splits(record))
     parts.append(_settings(record.config))
     parts.append(_environment(record.environment))
     if not record.command:
         parts.insert(0, Words(("The command that made this model wasn't recorded.",)))
     return Section("making", "How was it made?", tuple(parts))
+
+
+def _splits(record: Record) -> Table:
+    shown = {"val_accuracy": "validation", "test_accuracy": "test", "test_auc": "test AUC"}
+    kept = {key: title for key, title in shown.items() if record.over_splits(key)}
+    rows = tuple(
+        (split, *(percent(entry[key]) for key in kept)) for split, entry in record.splits.items()
+    )
+    return Table(("split", *kept.values()), rows, "Every split")
 
 
 def chosen_epoch(record: Record) -> int | None:
@@ -91,13 +99,6 @@ def _curves(record: Record) -> tuple[Chart, ...]:
         if later
         else f"The last epoch, {at}, was kept: a longer training might do better."
     )
-    overfit = record.history[-1]["val_loss"] - min(e["val_loss"] for e in record.history)
-    loss_finding = (
-        "Validation loss rises towards the end while training loss falls: the model begins to "
-        "learn by heart."
-        if overfit > 0.1 * abs(best["val_loss"])
-        else "Training and validation loss fall together."
-    )
     return (
         Chart(
             "accuracy-curve",
@@ -109,11 +110,26 @@ def _curves(record: Record) -> tuple[Chart, ...]:
         Chart(
             "loss-curve",
             "Loss while training",
-            loss_finding,
+            _loss_finding(record.history),
             Figure("", (Panel("", "epoch", "cross-entropy", tuple(losses)),)),
             height=300,
         ),
     )
+
+
+def _loss_finding(history: list[dict[str, Any]]) -> str:
+    width = max(1, len(history) // 10)
+    val, train = ([entry[key] for entry in history] for key in ("val_loss", "train_loss"))
+    means = [sum(val[at : at + width]) / width for at in range(len(val) - width + 1)]
+    last, gap = means[-1], means[-1] - sum(train[-width:]) / width
+    if last > 1.2 * min(means):
+        return "Validation loss rises towards the end: the model begins to learn by heart."
+    if gap > 0.5 * last:
+        return (
+            f"At the end validation loss is {gap:.2f} above training loss: the training nodes are "
+            "known much better than others."
+        )
+    return "Training and validation loss fall together."
 
 
 def _mark(epoch: int, low: float, high: float) -> Lines:

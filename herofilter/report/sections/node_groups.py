@@ -4,11 +4,12 @@ import torch
 from torch import Tensor
 
 from herofilter.report.figure import Bars, Figure, Panel
-from herofilter.report.interval import share_error
+from herofilter.report.interval import percent_bars
 from herofilter.report.page_parts import Chart
 from herofilter.report.subject import PARTS, Subject
 
 _FIFTHS = ("0–20 %", "20–40 %", "40–60 %", "60–80 %", "80–100 %")
+_ENOUGH = 10
 _DEGREES = (0, 1, 2, 3, 5, 9, 17, 33, 65, 129)
 
 # a name, and which of the judged nodes belong to it: [t]
@@ -29,14 +30,19 @@ def by_heterophily(subject: Subject) -> Chart:
     )
     title = "neighbours of another class (in brackets: nodes)"
     panel = Panel("", title, "accuracy (%)", bars, y_range=(0, 105))
-    finding = "No two groups can be compared."
-    if len(groups) > 1:
-        last = len(groups) - 1
-        ends = [(_value(bar, 0), _value(bar, last)) for bar in bars]
+    large = _large(groups)
+    finding = "Too few nodes to compare groups."
+    if large:
+        low, high = large[0], large[-1]
+        ends = [(_value(bar, low), _value(bar, high)) for bar in bars]
         finding = (
-            f"Where {groups[0][0]} of the neighbours differ it is right for {ends[0][0]:.0f} %, "
-            f"where {groups[-1][0]} differ for {ends[0][1]:.0f} %; the vote of a node's training "
-            f"neighbours is right for {ends[1][0]:.0f} % and {ends[1][1]:.0f} %."
+            f"Where {groups[high][0]} of the neighbours differ it is right for {ends[0][1]:.0f} %, "
+            f"a vote of a node's training neighbours for {ends[1][1]:.0f} %"
+        )
+        finding += (
+            f"; where {groups[low][0]} differ, for {ends[0][0]:.0f} % and {ends[1][0]:.0f} %."
+            if low < high
+            else "; the other groups are too small to compare."
         )
     return Chart(
         "by-heterophily",
@@ -60,13 +66,15 @@ def by_degree(subject: Subject) -> Chart:
     title = "neighbours of a node (in brackets: nodes)"
     panel = Panel("", title, "accuracy (%)", (bars,), y_range=(0, 105))
     values = [_value(bars, number) for number in range(len(groups))]
-    weakest = values.index(min(values))
-    finding = (
-        f"It is weakest for nodes with {groups[weakest][0]} neighbours, {values[weakest]:.0f} %, "
-        f"and reaches {max(values):.0f} % at best; the lines on the bars are 95 % intervals."
-    )
-    if len(groups) == 1:
-        finding = "All nodes have about as many neighbours."
+    large = sorted(_large(groups), key=values.__getitem__)
+    finding = "Too few nodes to compare groups."
+    if len(large) > 1:
+        low, high = large[0], large[-1]
+        finding = (
+            f"It is right for {values[low]:.0f} % of the nodes with {groups[low][0]} neighbours, "
+            f"and for {values[high]:.0f} % of those with {groups[high][0]}; the lines on the bars "
+            "are 95 % intervals."
+        )
     return Chart("by-degree", "Does it need many neighbours?", finding, Figure("", (panel,)))
 
 
@@ -96,16 +104,15 @@ def _present(groups: list[Group]) -> list[Group]:
     return [(name, here) for name, here in groups if bool(here.any())]
 
 
+def _large(groups: list[Group]) -> list[int]:
+    """Return the positions of the groups of which something can be said."""
+    return [number for number, (_, here) in enumerate(groups) if int(here.sum()) >= _ENOUGH]
+
+
 def _bars(title: str, groups: list[Group], right: Tensor) -> Bars:
-    totals = [int(here.sum()) for _, here in groups]
-    hits = [int(right[here].sum()) for _, here in groups]
-    counted = list(zip(hits, totals, strict=True))
-    return Bars(
-        title,
-        [f"{name} ({total:,})" for (name, _), total in zip(groups, totals, strict=True)],
-        [100 * hit / total for hit, total in counted],
-        [100 * share_error(hit, total) for hit, total in counted],
-    )
+    counts = [(int(right[here].sum()), int(here.sum())) for _, here in groups]
+    names = [f"{name} ({total:,})" for (name, _), (_, total) in zip(groups, counts, strict=True)]
+    return Bars(title, names, *percent_bars(counts))
 
 
 def _value(bars: Bars, number: int) -> float:

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from herofilter.report.interval import count
 from herofilter.report.page_parts import Explorer, Section
+from herofilter.report.sections.filters import SLOT_WORDS
 from herofilter.report.subject import PARTS, Subject
 
 EVERY_NODE_UP_TO = 2000
@@ -23,7 +24,7 @@ def node_section(subject: Subject, seed: int = 0) -> Section:
         centres = torch.arange(subject.num_nodes)
         which = f"All {count(subject.num_nodes, 'node')} of the graph can be asked for."
     else:
-        centres = torch.cat(list(picks.values())).unique()
+        centres = torch.unique(torch.cat(list(picks.values())))
         which = (
             f"The graph has {count(subject.num_nodes, 'node')}, of which this page holds a sample "
             f"of {centres.numel():,}: mistakes, uncertain predictions and random nodes."
@@ -32,9 +33,7 @@ def node_section(subject: Subject, seed: int = 0) -> Section:
         f"{which} Type an id or pick one, and see whom the model looked at. A known label is one "
         "that the model saw in training."
     )
-    return Section(
-        "nodes", "Why this node?", (Explorer(lead, _explorer(subject, centres, picks)),)
-    )
+    return Section("nodes", "Why this node?", (Explorer(lead, _explorer(subject, centres, picks)),))
 
 
 def _picks(subject: Subject, seed: int) -> dict[str, Tensor]:
@@ -46,7 +45,8 @@ def _picks(subject: Subject, seed: int) -> dict[str, Tensor]:
     uncertain = subject.confidence.argsort(stable=True)
     generator = torch.Generator().manual_seed(seed)
     if subject.num_nodes > 50 * OF_EACH_KIND:
-        chosen = torch.randint(subject.num_nodes, (OF_EACH_KIND,), generator=generator).unique()
+        drawn = torch.randint(subject.num_nodes, (OF_EACH_KIND,), generator=generator)
+        chosen = torch.unique(drawn)
     else:
         chosen = torch.randperm(subject.num_nodes, generator=generator)
     return {
@@ -92,11 +92,15 @@ def _explorer(subject: Subject, centres: Tensor, picks: dict[str, Tensor]) -> di
     return {
         "classes": list(subject.classes),
         "parts": [_PARTS[part] for part in PARTS],
-        "slots": [] if patches is None else [slot.name for slot in patches.slots],
+        "slots": [] if patches is None else [_slot_words(slot.name) for slot in patches.slots],
         "picks": {kind: [row_of[node] for node in nodes.tolist()] for kind, nodes in picks.items()},
         "centres": found,
         "nodes": _described(subject, torch.tensor(list(places), dtype=torch.long)),
     }
+
+
+def _slot_words(name: str) -> str:
+    return SLOT_WORDS.get(name, f"{name} (learned)" if name.startswith("filter-") else name)
 
 
 def _slot_of(slots: tuple[Any, ...]) -> list[int]:

@@ -100,7 +100,8 @@ def _gap(subject: Subject) -> Notice | None:
     right = (subject.predicted == subject.labels).double()
     high, low = float(right[val].mean()), float(right[test].mean())
     sizes = int(val.sum()), int(test.sum())
-    noise = math.sqrt(sum(max(p * (1 - p), 1e-4) / n for p, n in zip((high, low), sizes, strict=True)))
+    pairs = zip((high, low), sizes, strict=True)
+    noise = math.sqrt(sum(max(share * (1 - share), 1e-4) / size for share, size in pairs))
     if high - low <= 2.5 * noise:
         return None
     return Notice(

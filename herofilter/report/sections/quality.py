@@ -1,5 +1,7 @@
 """How good is it? The measure with its interval, beside others; where it errs."""
 
+from typing import Any
+
 import torch
 
 from herofilter.report.figure import Bars, Figure, HeatMap, Lines, Panel
@@ -7,6 +9,7 @@ from herofilter.report.interval import (
     count,
     mean_error,
     percent,
+    percent_bars,
     share_error,
     share_interval,
 )
@@ -36,7 +39,7 @@ def quality_section(subject: Subject) -> Section:
 
 def accuracy_of(subject: Subject) -> tuple[float, float]:
     """Return the accuracy and half the width of its 95 % interval, over splits if several."""
-    values = list(subject.record.splits.values())
+    values = subject.record.over_splits("test_accuracy")
     spread = mean_error(values)
     if spread is not None:
         return sum(values) / len(values), spread
@@ -50,12 +53,12 @@ def majority_accuracy(subject: Subject) -> float:
     return float((y == commonest_class(subject)).double().mean())
 
 
-def _measures(subject: Subject) -> dict[str, object]:
+def _measures(subject: Subject) -> dict[str, Any]:
     logits = subject.probabilities[subject.judged].clamp(min=1e-12).log()
     return full_score(logits, subject.labels[subject.judged])
 
 
-def _tiles(subject: Subject, measured: dict[str, object]) -> Tiles:
+def _tiles(subject: Subject, measured: dict[str, Any]) -> Tiles:
     accuracy, error = accuracy_of(subject)
     part, several = _WORDS[subject.judged_part], len(subject.record.splits)
     where = f"95 % interval ± {100 * error:.1f}, " + (
@@ -63,11 +66,11 @@ def _tiles(subject: Subject, measured: dict[str, object]) -> Tiles:
     )
     shown = {"balanced_accuracy": "Balanced accuracy", "macro_f1": "Macro F1", "auc": "AUC"}
     more = [
-        Tile(title, percent(_number(measured[key])))
+        Tile(title, percent(_mean(subject, measured, key)))
         for key, title in shown.items()
         if measured[key] is not None
     ]
-    gap = percent(_number(measured["calibration_error"]))
+    gap = percent(_mean(subject, measured, "calibration_error"))
     return Tiles(
         (
             Tile(f"{part.capitalize()} accuracy", percent(accuracy), where),
@@ -78,8 +81,10 @@ def _tiles(subject: Subject, measured: dict[str, object]) -> Tiles:
     )
 
 
-def _number(value: object) -> float:
-    return float(value)  # type: ignore[arg-type]
+def _mean(subject: Subject, measured: dict[str, Any], key: str) -> float:
+    """Return a measure: the mean over splits, or that of the split shown."""
+    values = subject.record.over_splits(f"test_{key}")
+    return sum(values) / len(values) if len(values) > 1 else float(measured[key])
 
 
 def _opening(subject: Subject) -> str:
@@ -101,18 +106,18 @@ def _opening(subject: Subject) -> str:
 
 def _comparison(subject: Subject) -> Chart:
     accuracy, error = accuracy_of(subject)
-    names = [subject.model, "commonest class"]
-    values = [accuracy, majority_accuracy(subject)]
-    errors: list[float | None] = [error, None]
-    for rival in subject.record.rivals:
-        names.append(rival.name)
-        values.append(rival.accuracy)
-        errors.append(rival.error)
-    bars = Bars("accuracy", names, [100 * v for v in values], [100 * (e or 0) for e in errors])
-    panel = Panel("", "", "accuracy (%)", (bars,), y_range=(0, 100))
+    rivals = subject.record.rivals
+    names = [subject.model, "commonest class", *(rival.name for rival in rivals)]
+    values = [accuracy, majority_accuracy(subject), *(rival.accuracy for rival in rivals)]
+    errors = [error, 0.0, *(rival.error or 0.0 for rival in rivals)]
+    shown, reach = [100 * value for value in values], [100 * value for value in errors]
+    gaps = [None] * (len(names) - 1)
+    own = Bars("", names, (shown[0], *gaps), (reach[0], *gaps), None, ".1f", 0)
+    others = Bars("", names, (None, *shown[1:]), (None, *reach[1:]), None, ".1f", 5)
+    panel = Panel("", "", "accuracy (%)", (own, others), y_range=(0, 100), stacked=True)
     best = max(range(1, len(names)), key=lambda position: values[position])
     lead = 100 * (accuracy - values[best])
-    remarks = " ".join(rival.remark for rival in subject.record.rivals if rival.remark)
+    remarks = " ".join(rival.remark for rival in rivals if rival.remark)
     finding = f"{subject.model} is {lead:.1f} points above the next best, {names[best]}."
     if lead < 0:
         finding = f"{subject.model} is {-lead:.1f} points below {names[best]}."
@@ -158,19 +163,13 @@ def _reliability(subject: Subject) -> Chart:
     sure = subject.confidence[subject.judged]
     right = (subject.predicted == subject.labels)[subject.judged]
     bins = (sure * _BINS).ceil().long().sub(1).clamp(0, _BINS - 1)
-    x, y, errors = [], [], []
-    for number in range(_BINS):
-        here = bins == number
-        total = int(here.sum())
-        if total:
-            hits = int(right[here].sum())
-            x.append(float(sure[here].mean()))
-            y.append(hits / total)
-            errors.append(share_error(hits, total))
-    ideal = Lines("perfectly calibrated", (0.0, 1.0), (0.0, 1.0), markers=False, dashed=True)
-    curve = Lines("this model", x, y, errors)
-    title = "share that is right"
-    panel = Panel("", "confidence", title, (curve, ideal), x_range=(0, 1.02), y_range=(0, 1.05))
+    filled = [bins == number for number in range(_BINS) if bool((bins == number).any())]
+    x = [100 * float(sure[here].mean()) for here in filled]
+    shares = percent_bars([(int(right[here].sum()), int(here.sum())) for here in filled])
+    ideal = Lines("perfectly calibrated", (0.0, 100.0), (0.0, 100.0), markers=False, dashed=True)
+    marks = (Lines("this model", x, *shares), ideal)
+    ends = (0, 102)
+    panel = Panel("", "confidence (%)", "right (%)", marks, x_range=ends, y_range=ends)
     gap = float(sure.mean()) - float(right.double().mean())
     word = "too sure of itself" if gap > 0 else "too modest"
     finding = f"On average it is {100 * abs(gap):.1f} points {word}."
@@ -179,10 +178,9 @@ def _reliability(subject: Subject) -> Chart:
     return Chart("reliability", "Can its confidence be trusted?", finding, _one(panel))
 
 
-def _classes(subject: Subject, measured: dict[str, object]) -> Table:
+def _classes(subject: Subject, measured: dict[str, Any]) -> Table:
     rows = []
-    entries: list[dict[str, float | None]] = measured["classes"]  # type: ignore[assignment]
-    for name, entry in zip(subject.classes, entries, strict=True):
+    for name, entry in zip(subject.classes, measured["classes"], strict=True):
         total = int(entry["count"] or 0)
         hits = round((entry["recall"] or 0) * total)
         low, high = share_interval(hits, total)

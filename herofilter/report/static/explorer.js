@@ -142,13 +142,13 @@ function startExplorer(explorer, data) {
       const near = new Set(neighbours);
       const ranks = {};
       const rows = entries.map(({ member, slot, score }) => [
-        link(member), `${slot}${member === node ? "" : ` ${(ranks[slot] = (ranks[slot] || 0) + 1)}`}`, score.toPrecision(3),
+        link(member), slot, member === node ? "" : String(ranks[slot] = (ranks[slot] || 0) + 1), score.toPrecision(3),
         nodes.known[member] >= 0 ? classes[nodes.known[member]] : "—",
         `${className(nodes.predicted[member])} (${percent(nodes.confidence[member])})`,
         member === node ? "itself" : near.has(member) ? "yes" : "no",
       ]);
       blocks.push(make("div", { class: "wide" }, table("The patch, in the order in which the model reads it",
-        ["node", "chosen by, rank", "score", "known label", "prediction", "a neighbour?"], rows)));
+        ["node", "chosen by", "rank", "score", "known label", "prediction", "a neighbour?"], rows)));
     }
     target.replaceChildren(make("div", { class: "node" }, ...blocks));
     input.value = nodes.id[node];

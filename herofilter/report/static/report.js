@@ -24,6 +24,7 @@
     for (const key of ["line", "marker"]) {
       if (copy[key]) copy[key] = { ...copy[key], color: swap(copy[key].color) };
     }
+    if (copy.error_y) copy.error_y = { ...copy.error_y, color: copy.type === "bar" ? variable("--ink") : undefined, thickness: 1.2, width: 3 };
     if (copy.type === "heatmap" && copy.texttemplate) {
       const [low, high] = isDark ? SEQUENTIAL_DARK : SEQUENTIAL;
       copy.colorscale = [[0, low], [1, high]];
@@ -39,7 +40,7 @@
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
       font: { color: ink, size: 12, family: "system-ui, sans-serif" },
-      margin: { t: 12, r: 14, b: 48, l: 56 },
+      margin: { t: 12, r: 14, b: 12, l: 12 },
       legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
       hoverlabel: { bgcolor: variable("--card"), bordercolor: line, font: { color: ink } },
       dragmode: false,
