@@ -83,13 +83,16 @@ def fingerprint(folder: Path) -> dict[str, Any]:
     metrics = json.loads((folder / "run" / "metrics.json").read_text(encoding="utf-8"))
     for entry in (metrics, *metrics["splits"].values()):
         entry.pop("seconds")
-    weights, _ = load_tensors(folder / "run" / "weights.safetensors")
+    splits = [folder / "run" / f"split-{split}" for split in sorted(metrics["splits"])]
+    states = [load_tensors(split / "weights.safetensors")[0] for split in splits]
     # only patches: the cached graph is a file whose order of names isn't deterministic
     stores = [path.parent for path in (folder / "cache").rglob("store.json")]
     patches = sorted(path for store in stores for path in store.iterdir())
     return {
-        "weights": _hash(*(weights[name].numpy().tobytes() for name in sorted(weights))),
-        "history": _hash((folder / "run" / "history.json").read_bytes()),
+        "weights": _hash(
+            *(state[name].numpy().tobytes() for state in states for name in sorted(state))
+        ),
+        "history": _hash(*((split / "history.json").read_bytes() for split in splits)),
         "metrics": metrics,
         "patches": {path.name: _hash(path.read_bytes()) for path in patches},
     }

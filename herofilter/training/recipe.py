@@ -132,7 +132,14 @@ def fit_prepared(
     """
     shown = prepared if score_test else without_test_labels(prepared, split)
     network, result = train_split(
-        shown, model, config, split, callback, score_test, checkpoint, spec
+        shown,
+        model,
+        config,
+        split,
+        callback,
+        score_test=score_test,
+        checkpoint=checkpoint,
+        spec=spec,
     )
     return Trained(model, config, spec, network, prepared, split, result)
 

@@ -47,15 +47,16 @@ def test_a_training_that_fails_is_no_result() -> None:
 def test_every_file_counts(tmp_path: Path, name: str) -> None:
 
     def write(folder: Path, value: float) -> None:
-        (folder / "run").mkdir(parents=True)
+        split = folder / "run" / "split-0"
+        split.mkdir(parents=True)
         values = {key: value if key == name else 0.0 for key in ("history.json", "metrics.json")}
         metrics = {"seconds": value, "splits": {"0": {"seconds": 2.0 * value}}}
         metrics["test"] = values["metrics.json"]
         (folder / "run" / "metrics.json").write_text(json.dumps(metrics), encoding="utf-8")
         text = json.dumps([values["history.json"]])
-        (folder / "run" / "history.json").write_text(text, encoding="utf-8")
+        (split / "history.json").write_text(text, encoding="utf-8")
         weight = torch.full((2,), value if name == "weights.safetensors" else 0.0)
-        save_tensors(folder / "run" / "weights.safetensors", {"w": weight}, {})
+        save_tensors(split / "weights.safetensors", {"w": weight}, {})
 
     write(tmp_path / "a", 1.0)
     write(tmp_path / "b", 2.0)

@@ -140,9 +140,9 @@ def test_train(cli: Cli, mine: str, tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "run").iterdir()} == {
         "config.yaml",
         "environment.json",
-        "history.json",
         "metrics.json",
-        "weights.safetensors",
+        "split-0",
+        "split-1",
     }
     saved = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
     expected = Config().replace(patch_size=4, hidden_channels=8, epochs=3)
@@ -192,10 +192,10 @@ def test_two_runs_in_one_second_have_two_folders(
 
 def test_a_finished_run_is_shown_again(cli: Cli, mine: str, tmp_path: Path) -> None:
     first = cli("train", mine, *QUICK, "--out", "run", "--json").json()
-    weights = (tmp_path / "run" / "weights.safetensors").read_bytes()
+    weights = (tmp_path / "run" / "split-0" / "weights.safetensors").read_bytes()
     again = cli("train", mine, *QUICK, "--out", "run", "--json").json()
     assert again["test_accuracy"] == first["test_accuracy"]
-    assert (tmp_path / "run" / "weights.safetensors").read_bytes() == weights
+    assert (tmp_path / "run" / "split-0" / "weights.safetensors").read_bytes() == weights
 
 
 @pytest.fixture

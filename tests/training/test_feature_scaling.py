@@ -143,8 +143,8 @@ def test_new_nodes_are_scaled_like_training_nodes(tmp_path: Path, model: str) ->
     assert scaler is not None
     nodes = fit.saved.training_graph.data.train_mask.nonzero().view(-1)
     assert torch.equal(scaler.mean, fit_scaler(data.x, nodes).mean)
-    found = loaded.predict_proba(extended)
-    expected = loaded.predict_proba(data)
+    found = loaded.on(extended).predict_proba()
+    expected = loaded.predict_proba()
     torch.testing.assert_close(found[:80], expected, rtol=1e-3, atol=1e-3)
 
 

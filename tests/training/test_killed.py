@@ -16,11 +16,11 @@ import yaml
 from herofilter.config import Config
 from herofilter.data import csbm
 from herofilter.errors import RunError
-from herofilter.files import load_tensors
+from herofilter.files import load_tensors, save_tensors
 from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.training import train_splits
-from herofilter.training.artifacts import run_folder
 from herofilter.training.artifacts.checkpoint import CheckpointWarning
+from herofilter.training.artifacts.model_folder import SavedModel
 from tests.events import epochs, stop_in
 from tests.training.graphs import SMALL, graph
 
@@ -28,9 +28,9 @@ TINY = SMALL.replace(patcher="fast", summary=False, hidden_channels=4, epochs=12
 FILES = {
     "config.yaml",
     "environment.json",
-    "history.json",
+    "graph",
     "metrics.json",
-    "weights.safetensors",
+    *(f"split-{split}" for split in range(3)),
 }
 QUICK = SMALL.replace(batch_size=16)
 
@@ -46,11 +46,12 @@ def content(out: Path) -> tuple[Any, ...]:
     metrics = json.loads((out / "metrics.json").read_text())
     for entry in (metrics, *metrics["splits"].values()):
         entry.pop("seconds")
-    weights, _ = load_tensors(out / "weights.safetensors")
+    models = [SavedModel.load(out / f"split-{split}") for split in metrics["splits"]]
     return (
         metrics,
-        json.loads((out / "history.json").read_text()),
-        {key: value.numpy().tobytes() for key, value in weights.items()},
+        [model.history for model in models],
+        [model.temperature for model in models],
+        [{key: value.numpy().tobytes() for key, value in m.state.items()} for m in models],
     )
 
 
@@ -88,7 +89,7 @@ def test_a_process_that_is_killed_again_and_again(
     assert kills >= 2
     go(tmp_path / "whole", every=1000.0)
     assert content(out) == content(tmp_path / "whole")
-    assert {path.name for path in out.iterdir()} == FILES
+    assert {path.name for path in out.iterdir()} == FILES - {"split-2"}
 
 
 # in this process
@@ -120,7 +121,7 @@ def test_seconds_of_all_goes_are_counted(tmp_path: Path) -> None:
     path = crashed(tmp_path, 0)
     tensors, metadata = load_tensors(path)
     numbers = {**json.loads(metadata["numbers"]), "seconds": 1000.0}
-    run_folder.save_tensors(path, tensors, {**metadata, "numbers": json.dumps(numbers)})
+    save_tensors(path, tensors, {**metadata, "numbers": json.dumps(numbers)})
     assert 1000 < run(tmp_path)["seconds"] < 1100
     splits = json.loads((tmp_path / "metrics.json").read_text())["splits"]
     assert splits["0"]["seconds"] > 1000 > splits["1"]["seconds"]
@@ -208,6 +209,9 @@ def test_leftovers_of_a_killed_writing_go(tmp_path: Path) -> None:
     (out / "checkpoint-1.safetensors").write_text("old")
     for name in (".metrics.json.0123abcd", ".tmp3zUYih"):
         (out / name).write_text("half")
+    for name in (".split-1.0123abcd", ".split-1.0123abcd.old", ".graph.a_b_c_d0"):
+        (out / name).mkdir()
+        (out / name / "weights.safetensors").write_text("half")
     run(out)
     assert {path.name for path in out.iterdir()} == FILES
 

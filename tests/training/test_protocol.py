@@ -13,9 +13,9 @@ from herofilter.callbacks import Event
 from herofilter.config import Config
 from herofilter.data import select_split
 from herofilter.errors import ConfigError, GraphError
-from herofilter.files import load_tensors
 from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.training import default_workers, prepare, protocol, train_splits
+from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.protocol import WORTH_A_PROCESS, ranking_spreads, spread
 from herofilter.training.recipe import train_split
 from tests.events import epochs, steps, stop_in, told
@@ -142,11 +142,12 @@ def test_two_workers_give_the_same_bits_as_one(tmp_path: Path) -> None:
         without_times(json.loads((tmp_path / name / "metrics.json").read_text())) for name in "12"
     )
     assert one == two
-    histories = [json.loads((tmp_path / name / "history.json").read_text()) for name in "12"]
-    assert histories[0] == histories[1]
-    weights, others = (load_tensors(tmp_path / name / "weights.safetensors")[0] for name in "12")
-    assert weights.keys() == others.keys()
-    assert all(torch.equal(weights[key], others[key]) for key in weights)
+    for split in range(3):
+        first, second = (SavedModel.load(tmp_path / name / f"split-{split}") for name in "12")
+        assert first.history == second.history
+        assert first.temperature == second.temperature
+        assert first.state.keys() == second.state.keys()
+        assert all(torch.equal(first.state[key], second.state[key]) for key in first.state)
     # nothing is left to do, and each split of the earlier go is told
     train_splits(
         graph(), "herofilter", SMALL, [0, 2], "small", tmp_path / "2", heard.append, workers=2

@@ -1,7 +1,7 @@
 """Where the graph of a saved model is, when the model folder has no copy of it."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from herofilter.data import is_graph_path, load_dataset
+from herofilter.data import is_graph_path, load_dataset, load_graph_folder, save_graph_folder
 from herofilter.data.checks import MASKS
 from herofilter.data.tables.encoder import FeatureEncoder
 from herofilter.data.tables.read_graph import TableGraph
@@ -58,25 +58,47 @@ class GraphReference:
 
     Args:
         source: where it is.
-        content: the fingerprint of edges, weights, features and labels.
+        content: the fingerprint of edges, weights, features and labels as they are read.
+        given: that of the graph that was trained on, which a copy may hold in other types.
         parts: the masks of the split that the model was trained on, ``[n]`` each.
         folder: the model folder, for sources with a relative path.
     """
 
     source: GraphSource
     content: str
+    given: str
     parts: dict[str, Tensor]
     folder: Path = Path()
 
     @classmethod
-    def of(cls, source: GraphSource, content: str, split: Data) -> "GraphReference":
-        """Return the reference to a graph whose masks are those of ``split``."""
+    def to(cls, source: GraphSource, data: Data) -> "GraphReference":
+        """Return the reference to a graph that was loaded from ``source``."""
+        given = content_of(data)
+        return cls(source, given, given, {})
+
+    @classmethod
+    def to_copy(cls, data: Data, folder: Path, name: str) -> "GraphReference":
+        """Write a copy of a graph as a graph folder, and return the reference to it.
+
+        ``name`` is its path as seen from the model folders.
+        """
+        save_graph_folder(data, folder)
+        content = content_of(load_graph_folder(folder))
+        return cls(GraphSource(name), content, content_of(data), {})
+
+    def with_parts(self, split: Data) -> "GraphReference":
+        """Return the reference with the masks of one split."""
         parts = {name: split[name] for name in MASKS if split.get(name) is not None}
-        return cls(source, content, parts)
+        return replace(self, parts=parts)
 
     def write(self, folder: Path) -> None:
         """Write the reference into a model folder."""
-        about = {"name": self.source.name, "split": self.source.split, "content": self.content}
+        about = {
+            "name": self.source.name,
+            "split": self.source.split,
+            "content": self.content,
+            "given": self.given,
+        }
         write_json(folder / REFERENCE, about)
         # eight nodes to a byte
         packed = {
@@ -96,7 +118,7 @@ class GraphReference:
         }
         split = about["split"]
         source = GraphSource(str(about["name"]), None if split is None else str(split))
-        return cls(source, str(about["content"]), parts, folder)
+        return cls(source, str(about["content"]), str(about["given"]), parts, folder)
 
     def load(self, classes: tuple[str | int | bool, ...]) -> TableGraph:
         """Return the graph, once it is found and is the one that the model was trained on."""

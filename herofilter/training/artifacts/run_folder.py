@@ -10,12 +10,17 @@ from typing import Any
 import yaml
 from torch_geometric.data import Data
 
-from herofilter.data import load_graph_folder, save_graph_folder, select_split
+from herofilter.data import select_split
 from herofilter.errors import RunError
 from herofilter.files import load_tensors, write_json, write_text
 from herofilter.training.artifacts.checkpoint import EVERY, Checkpoint
 from herofilter.training.artifacts.environment import environment
-from herofilter.training.artifacts.graph_reference import GraphReference, GraphSource, content_of
+from herofilter.training.artifacts.graph_reference import (
+    REFERENCE,
+    GraphReference,
+    GraphSource,
+    content_of,
+)
 from herofilter.training.artifacts.locate import EARLIER, RECORDS, RUN, split_folder
 from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.artifacts.result_store import DocumentStore, Record, differing
@@ -77,20 +82,18 @@ class RunFolder:
     def add(self, split: int, metrics: dict[str, Any], saved: SavedModel) -> None:
         """Write one finished split as a model folder, and before the first one what the run is."""
         write_header(self.path, self.header)
-        reference = GraphReference.of(*self._graph, select_split(self.data, split))
+        reference = self._reference.with_parts(select_split(self.data, split))
         replace(saved, reference=reference).save(split_folder(self.path, split))
         # last: a split counts as finished once its metrics are there
         self.store.add(str(split), metrics)
         self._checkpoint_path(str(split)).unlink(missing_ok=True)
 
     @cached_property
-    def _graph(self) -> tuple[GraphSource, str]:
-        """Where the graph is, and its fingerprint; a copy is written if it is nowhere else."""
+    def _reference(self) -> GraphReference:
+        """Where the graph is; a copy is written if it is nowhere else."""
         if self.source is not None:
-            return self.source, content_of(self.data)
-        folder = self.path / GRAPH
-        save_graph_folder(self.data, folder)
-        return GraphSource(f"../{GRAPH}"), content_of(load_graph_folder(folder))
+            return GraphReference.to(self.source, self.data)
+        return GraphReference.to_copy(self.data, self.path / GRAPH, f"../{GRAPH}")
 
     def checkpoint(self, split: str, every: float = EVERY) -> Checkpoint:
         """Return the checkpoint of a split, written every so many seconds."""
@@ -131,13 +134,20 @@ class RunFolder:
 
     def _check_splits(self) -> None:
         """Raise an error unless the model of every finished split is as it was written."""
+        references = []
         # an earlier version had the weights of all splits in one file
         earlier = (self.path / EARLIER).exists() and load_tensors(self.path / EARLIER)[0]
         for split in self.records:
             folder = split_folder(self.path, split)
             held = earlier and any(name.startswith(f"split-{split}.") for name in earlier)
             if folder.exists() or not held:
-                open_sealed(folder, ())
+                open_sealed(folder, (REFERENCE,))
+                references.append(GraphReference.read(folder))
+        if references and references[0].given != content_of(self.data):
+            raise _DiffersError(
+                f"{self.path} must hold the same run to be continued, but its graph differs; "
+                "give another --out"
+            )
 
     def _checkpoint_path(self, split: str) -> Path:
         return self.path / f"checkpoint-{split}.safetensors"

@@ -12,6 +12,8 @@ from herofilter.errors import RunError
 from herofilter.files import load_tensors
 from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.training import prepare, train_splits
+from herofilter.training.artifacts.model_folder import SavedModel
+from herofilter.training.predictor import Predictor
 from herofilter.training.recipe import train_split
 from tests.events import epochs, stop_in
 from tests.training.graphs import SMALL, graph
@@ -19,9 +21,10 @@ from tests.training.graphs import SMALL, graph
 FILES = {
     "config.yaml",
     "environment.json",
-    "history.json",
+    "graph",
     "metrics.json",
-    "weights.safetensors",
+    "split-0",
+    "split-2",
 }
 
 
@@ -45,19 +48,21 @@ def test_what_a_run_leaves_behind(tmp_path: Path) -> None:
     assert metrics["test_accuracy"] == summary["test_accuracy"]
     assert list(metrics["splits"]) == ["0", "2"]
     assert metrics["splits"]["2"]["test_accuracy"] == summary["test_accuracy"]["values"][1]
-    history = json.loads((out / "history.json").read_text())
-    assert [line["epoch"] for line in history["0"]] == list(range(6))
+    saved = SavedModel.load(out / "split-0")
+    assert [line["epoch"] for line in saved.history] == list(range(6))
+    assert saved.metrics == metrics["splits"]["0"]
     environment = json.loads((out / "environment.json").read_text())
     assert environment["packages"]["torch"] == torch.__version__
 
 
 def test_the_weights_are_those_of_the_model(tmp_path: Path) -> None:
     run(tmp_path / "run", (0, 1))
-    tensors, _ = load_tensors(tmp_path / "run" / "weights.safetensors")
     for split in (0, 1):
         network, _ = train_split(prepare(graph(), SMALL), "herofilter", SMALL, split)
+        loaded = Predictor.load(tmp_path / "run", split).network.state_dict()
+        assert loaded.keys() == network.state_dict().keys()
         for key, value in network.state_dict().items():
-            assert torch.equal(tensors[f"split-{split}.{key}"], value), key
+            assert torch.equal(loaded[key], value), key
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError(), MemoryError()])
@@ -70,10 +75,12 @@ def test_a_crashed_run_is_continued(tmp_path: Path, error: Exception) -> None:
     summary = run(out, callback=heard.append)
     assert {split for split, _ in epochs(heard)} == {1, 2}
     assert without_times(summary) == without_times(whole)
-    one, other = (load_tensors(path / "weights.safetensors")[0] for path in (out, whole_of(out)))
+    one, other = (
+        load_tensors(path / "split-1" / "weights.safetensors")[0] for path in (out, whole_of(out))
+    )
     assert one.keys() == other.keys()
     assert all(torch.equal(one[key], other[key]) for key in one)
-    for name in ("config.yaml", "history.json"):
+    for name in ("config.yaml", "split-1/history.json"):
         assert (out / name).read_text() == (whole_of(out) / name).read_text()
 
 
@@ -113,7 +120,7 @@ def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
 
 def test_another_configuration_is_refused(tmp_path: Path) -> None:
     run(tmp_path, (0,))
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    before = content(tmp_path)
     with pytest.raises(RunError) as caught:
         train_splits(graph(), "herofilter", SMALL.replace(seed=1), (0,), "small", tmp_path)
     assert str(caught.value) == (
@@ -124,7 +131,19 @@ def test_another_configuration_is_refused(tmp_path: Path) -> None:
         train_splits(graph(), "mlp", SMALL, (0,), "small", tmp_path)
     with pytest.raises(RunError, match="configuration differs"):
         train_splits(graph(), "herofilter", SMALL, (0,), "other", tmp_path)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    other = graph()
+    other.x += 1
+    with pytest.raises(RunError) as caught:
+        train_splits(other, "herofilter", SMALL, (0, 1), "small", tmp_path)
+    assert str(caught.value) == (
+        f"{tmp_path} must hold the same run to be continued, but its graph differs; "
+        "give another --out"
+    )
+    assert content(tmp_path) == before
+
+
+def content(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
@@ -140,7 +159,9 @@ def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-@pytest.mark.parametrize("name", ["weights.safetensors", "metrics.json", "history.json"])
+@pytest.mark.parametrize(
+    "name", ["split-0/weights.safetensors", "metrics.json", "split-0/history.json"]
+)
 def test_a_damaged_file_is_told(tmp_path: Path, name: str) -> None:
     run(tmp_path, (0,))
     path = tmp_path / name
@@ -156,7 +177,8 @@ def test_a_damaged_file_is_told(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("weights.safetensors", ""),
+        ("split-0/weights.safetensors", ""),
+        ("split-0/model.json", "{}"),
         ("metrics.json", "[]"),
         ("config.yaml", "{"),
     ],
@@ -169,10 +191,10 @@ def test_a_file_of_another_kind_is_told(tmp_path: Path, name: str, text: str) ->
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["weights.safetensors", "history.json"])
+@pytest.mark.parametrize("name", ["weights.safetensors", "history.json", "model.json"])
 def test_an_absent_file_is_told(tmp_path: Path, name: str) -> None:
     run(tmp_path, (0,))
-    (tmp_path / name).unlink()
+    (tmp_path / "split-0" / name).unlink()
     with pytest.raises(RunError, match=f"readable run to be continued .*{name}"):
         run(tmp_path)
 

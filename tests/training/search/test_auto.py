@@ -15,6 +15,8 @@ from herofilter.errors import ConfigError, GraphError, HeroFilterError, OutOfMem
 from herofilter.files import load_tensors
 from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.training import Score, predict_logits, prepare, recipe, train_splits
+from herofilter.training.artifacts.model_folder import WEIGHTS
+from herofilter.training.predictor import Predictor
 from herofilter.training.protocol import spread
 from herofilter.training.recipe import train_split
 from herofilter.training.search import portfolio_run
@@ -158,7 +160,7 @@ def test_the_same_seed_gives_the_same_bits(tmp_path: Path) -> None:
     for name in ("one", "two"):
         torch.rand(3)
         summary = train_auto(data, QUICK, out=tmp_path / name, ensemble=True)
-        runs.append((without_times(summary), load_tensors(tmp_path / name / "weights.safetensors")))
+        runs.append((without_times(summary), load_tensors(tmp_path / name / "split-0" / WEIGHTS)))
     assert runs[0][0] == runs[1][0]
     one, other = runs[0][1][0], runs[1][1][0]
     assert one.keys() == other.keys()
@@ -335,19 +337,21 @@ def test_what_a_run_leaves_behind(tmp_path: Path) -> None:
     metrics = json.loads((tmp_path / "metrics.json").read_text())
     for key in ("test_accuracy", "picked", "members", "skipped", "ensemble"):
         assert metrics[key] == summary[key]
-    history = json.loads((tmp_path / "history.json").read_text())
-    tensors, _ = load_tensors(tmp_path / "weights.safetensors")
     for split in (0, 1):
         assert metrics["splits"][str(split)]["picked"] == summary["picked"][str(split)]
-        assert [line["epoch"] for line in history[str(split)]] == list(range(4))
+        kept = Predictor.load(tmp_path, split)
+        assert [line["epoch"] for line in kept.saved.history] == list(range(4))
         [best] = [entry for entry in members if entry.name == summary["picked"][str(split)]]
-        network, _ = train_split(
-            prepare(data, best.config, best.model), best.model, best.config, split
-        )
-        own = {key for key in tensors if key.startswith(f"split-{split}.")}
-        assert own == {f"split-{split}.{key}" for key in network.state_dict()}
+        prepared = prepare(data, best.config, best.model)
+        network, result = train_split(prepared, best.model, best.config, split)
+        assert kept.saved.state.keys() == network.state_dict().keys()
         for key, value in network.state_dict().items():
-            assert torch.equal(tensors[f"split-{split}.{key}"], value), key
+            assert torch.equal(kept.saved.state[key], value), key
+        assert torch.equal(kept.predict_logits(), predict_logits(network, prepared))
+        test = data.test_mask[:, split]
+        right = (kept.predict_proba().argmax(1) == data.y)[test].float().mean()
+        assert float(right) == pytest.approx(metrics["splits"][str(split)]["test_accuracy"])
+        assert result.test.accuracy == metrics["splits"][str(split)]["test_accuracy"]
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError(), KeyboardInterrupt()])
@@ -375,7 +379,7 @@ def test_a_run_that_was_cut_short_is_continued(tmp_path: Path, error: BaseExcept
     assert {split for split, _ in epochs(heard)} == {1, 2}
     assert steps(event for event in heard if event.stage == "split") == [(1, 3), (2, 3), (3, 3)]
     assert without_times(summary) == without_times(whole)
-    for name in ("config.yaml", "history.json"):
+    for name in ("config.yaml", "split-1/history.json"):
         assert (tmp_path / "cut" / name).read_text() == (tmp_path / "whole" / name).read_text()
 
 

@@ -62,6 +62,17 @@ def space_study() -> Iterator[Callable[[], Any]]:
     optuna.logging.set_verbosity(verbosity)
 
 
+def replace_training(patch: pytest.MonkeyPatch, training: Callable[..., Any]) -> None:
+    """Let the trainings of a search, but not the one after it, be ``training``."""
+
+    def fit(*args: Any, **more: Any) -> Any:
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(recipe, "train_split", training)
+            return recipe.fit_split(*args, **more)
+
+    patch.setattr(search_module, "fit_split", fit)
+
+
 def graph(num_splits: int = 2, directed: bool = False, num_nodes: int = 60) -> Data:
     return csbm(num_nodes, 3, average_degree=6, seed=1, num_splits=num_splits, directed=directed)
 
@@ -143,8 +154,8 @@ def test_a_search_starts_with_the_default_and_then_the_recipes() -> None:
     usual = resolve_defaults(space.data, Config())
     assert changed_settings(starts[0], usual) == {}
     assert len(starts) == 1 + len(RECIPES)
-    for config, recipe in zip(starts[1:], RECIPES, strict=True):
-        assert changed_settings(config) == changed_settings(usual.replace(**recipe))
+    for config, settings in zip(starts[1:], RECIPES, strict=True):
+        assert changed_settings(config) == changed_settings(usual.replace(**settings))
 
 
 def test_recipes_leave_fixed_settings_alone_and_none_comes_twice() -> None:
@@ -303,7 +314,7 @@ def test_a_trial_below_the_median_is_pruned(
     calls: list[tuple[int, int]] = []
     # five good trials of three splits, then bad ones
     fake = rigged(lambda number, split: 0.9 if number < 15 else 0.1, calls)
-    monkeypatch.setattr(recipe, "train_split", fake)
+    replace_training(monkeypatch, fake)
     summary = search(tmp_path / "out", graph(3), model="mlp", trials=6, fixed=["epochs=1"])
     assert summary["trials"] == {"completed": 5, "pruned": 1, "failed": 0}
     last = trials(tmp_path / "out")[-1]
@@ -458,13 +469,15 @@ def test_the_search_hands_out_no_test_label(
     data = graph(2)
 
     def spy(prepared: Data, model: str, config: Config, split: int, *rest: Any, **more: Any) -> Any:
-        assert more == {"score_test": False}
+        assert more["score_test"] is False
+        assert more["spec"].num_classes == 3
         test = data.test_mask[:, split]
-        assert set(prepared.y[test].tolist()) == {2}
+        assert "test_mask" not in prepared
+        assert set(prepared.y[test].tolist()) == {-1}
         assert torch.equal(prepared.y[~test], data.y[~test])
         return train_split(prepared, model, config, split, *rest, **more)
 
-    monkeypatch.setattr(recipe, "train_split", spy)
+    replace_training(monkeypatch, spy)
     before = data.y.clone()
     search(tmp_path / "out", data, model="mlp", trials=1, fixed=["epochs=1"])
     assert torch.equal(data.y, before)
@@ -478,7 +491,7 @@ def test_ties_go_to_the_lower_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         score = type(result.val)(0.5, next(losses))
         return network, type(result)(result.train, score, result.test, 0, 0.0)
 
-    monkeypatch.setattr(recipe, "train_split", fake)
+    replace_training(monkeypatch, fake)
     assert search(tmp_path / "out", graph(1), model="mlp", fixed=["epochs=1"])["best_trial"] == 1
 
 
@@ -491,7 +504,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, *accuracies: float) -> None:
         score = type(result.val)(next(script), 1.0)
         return network, type(result)(result.train, score, result.test, 0, 0.0)
 
-    monkeypatch.setattr(recipe, "train_split", fake)
+    replace_training(monkeypatch, fake)
 
 
 def test_the_highest_validation_accuracy_is_chosen(
@@ -537,9 +550,9 @@ def test_the_paper_grid_is_tried_point_by_point(tmp_path: Path) -> None:
 def test_a_better_configuration_takes_over_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recipe, "train_split", rigged(lambda number, split: 0.1 * number))
+    replace_training(monkeypatch, rigged(lambda number, split: 0.1 * number))
     first = search(tmp_path / "out", graph(1), model="mlp", trials=1, fixed=["epochs=1"])
-    monkeypatch.setattr(recipe, "train_split", rigged(lambda number, split: 0.9))
+    replace_training(monkeypatch, rigged(lambda number, split: 0.9))
     second = search(tmp_path / "out", graph(1), model="mlp", trials=2, fixed=["epochs=1"])
     assert (first["best_trial"], second["best_trial"]) == (0, 1)
     metrics = json.loads((tmp_path / "out/run/metrics.json").read_text())
@@ -557,7 +570,7 @@ def test_a_failed_trial_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             raise ConfigError("this one must fail")
         return train_split(*args, **more)
 
-    monkeypatch.setattr(recipe, "train_split", fail_once)
+    replace_training(monkeypatch, fail_once)
     summary = search(tmp_path / "out", graph(1), model="mlp", fixed=["epochs=1"])
     assert summary["trials"] == {"completed": 2, "pruned": 0, "failed": 1}
     record = trials(tmp_path / "out")[1]
@@ -593,7 +606,7 @@ def test_ctrl_c_keeps_what_is_there(
 ) -> None:
     out = tmp_path / "out"
     with monkeypatch.context() as patch:
-        patch.setattr(recipe, "train_split", press_ctrl_c(3))
+        replace_training(patch, press_ctrl_c(3))
         with pytest.raises(KeyboardInterrupt):
             search(out, trials=STARTS + 2)
     assert [record["state"] for record in trials(out)] == ["completed", "interrupted"]
@@ -781,7 +794,7 @@ def test_a_finalist_that_fails_is_none(tmp_path: Path, monkeypatch: pytest.Monke
             raise RunError("the training loss must be a number")
         return train_split(prepared, model, config, *rest, **more)
 
-    monkeypatch.setattr(recipe, "train_split", fail_in_the_finals)
+    replace_training(monkeypatch, fail_in_the_finals)
     summary = search(tmp_path / "out", graph(1), finalists=2, **options)
     assert summary["best_trial"] != best
     # one split with three seeds
