@@ -12,6 +12,7 @@ from herofilter.cli import (
     fit as fit,
     graphs as graphs,
     patch as patch,
+    report as report,
     reproduce as reproduce,
     train as train,
     tune as tune,

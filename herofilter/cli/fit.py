@@ -1,5 +1,6 @@
 """The commands for the user's tables: fit, predict, explain, export."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +8,7 @@ from typing import Annotated
 import typer
 
 from herofilter.cli.app import Json, app, print_json
+from herofilter.cli.report import Report, write_after
 from herofilter.cli.table_options import (
     Edges,
     Label,
@@ -53,6 +55,7 @@ def fit(
         typer.Option("--set", help="A fixed setting, not searched: key=value. May be repeated."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the split, the search and training.")] = 0,
+    with_report: Report = True,
     as_json: Json = False,
 ) -> None:
     """Learn from a table of edges and a table of nodes; write a model and predictions."""
@@ -62,6 +65,7 @@ def fit(
     from herofilter.training.artifacts.sealed_folder import check_target
     from herofilter.training.search.budget import parse_budget
 
+    started = time.perf_counter()
     seconds = parse_budget(budget)
     check_folder_target(out)
     check_target(out)
@@ -93,11 +97,19 @@ def fit(
     predicted = predict_tables(model_kept)
     with ProgressBar("predicting") as callback:
         predicted.write(out / "predictions.csv", callback)
+    page = ""
+    if with_report:
+        page = write_after(out, nodes.stem, time.perf_counter() - started, model_kept)
     if as_json:
-        print_json({**metrics, "said": list(fitted.said), "notes": list(graph.notes)})
+        said = {"said": list(fitted.said), "notes": list(graph.notes), "report": page}
+        print_json({**metrics, **said})
         return
     console.print(fit_table(metrics))
-    for line in (*fitted.said, f"written: {out} and {out / 'predictions.csv'}"):
+    for line in (
+        *fitted.said,
+        f"written: {out} and {out / 'predictions.csv'}",
+        *[f"report: {page}"] * bool(page),
+    ):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 

@@ -21,7 +21,10 @@ REPORT, CARD = "report.html", "MODEL_CARD.md"
 
 
 def write_report(
-    folder: Path, split: int | None = None, predictor: Predictor | None = None
+    folder: Path,
+    split: int | None = None,
+    predictor: Predictor | None = None,
+    page: Path | None = None,
 ) -> Path:
     """Write ``report.html`` and ``MODEL_CARD.md`` into a model folder or run folder.
 
@@ -29,15 +32,16 @@ def write_report(
         folder: a model folder or a run folder.
         split: which split of a run to show; the first one by default.
         predictor: the folder's model, if it is in memory already.
+        page: where to write the page, if not into the folder.
 
     Returns:
         the path of the page.
     """
     subject = read_subject(folder, split, predictor)
-    page = report_page(subject)
-    write_page(folder / REPORT, page)
+    path = folder / REPORT if page is None else page
+    write_page(path, report_page(subject))
     write_text(folder / CARD, model_card(subject))
-    return folder / REPORT
+    return path
 
 
 def report_page(subject: Subject) -> Page:
