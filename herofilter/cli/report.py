@@ -47,7 +47,8 @@ def report(
 
         write_report(runs[0], split, page=path)
     else:
-        from herofilter.report.comparison import comparison_page, read_entries
+        from herofilter.report.compared_run import read_entries
+        from herofilter.report.comparison import comparison_page
         from herofilter.report.page import write_page
 
         write_page(path, comparison_page(read_entries(runs)))

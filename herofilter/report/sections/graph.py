@@ -53,7 +53,8 @@ def _sentences(subject: Subject) -> tuple[str, ...]:
     unlabelled = int((subject.labels < 0).sum())
     if unlabelled:
         said.append(f"{count(unlabelled, 'node')} have no label.")
-    return (" ".join(said), *subject.record.notes)
+    notes = "; ".join(subject.record.notes)
+    return (" ".join(said), *([f"From the tables: {notes}."] if notes else []))
 
 
 def _word(different: float) -> str:

@@ -52,7 +52,8 @@
     return copy;
   }
 
-  function draw(data, isDark) {
+  // the scheme is written on the page once all charts have its colours
+  async function draw(data, isDark) {
     const drawn = [];
     for (const place of document.querySelectorAll("[data-figure]")) {
       const figure = data.figures[place.dataset.figure];
@@ -61,7 +62,8 @@
       layout.showlegend = traces.filter((trace) => trace.showlegend && trace.name).length > 1;
       drawn.push(Plotly.react(place, traces, layout, { responsive: true, displayModeBar: false }));
     }
-    return Promise.all(drawn);
+    await Promise.all(drawn);
+    document.documentElement.dataset.drawn = isDark ? "dark" : "light";
   }
 
   async function start() {
@@ -71,7 +73,6 @@
     dark.addEventListener("change", () => draw(data, dark.matches));
     window.addEventListener("beforeprint", () => draw(data, false));
     window.addEventListener("afterprint", () => draw(data, dark.matches));
-    document.documentElement.dataset.ready = "true";
   }
 
   start().catch((error) => {
