@@ -58,6 +58,7 @@ def propagation(data: Data, norm: str = "sym", loops: bool = True) -> Propagatio
         data,
         ("propagation", norm, loops),
         lambda: Propagation.of(normalised(adjacency(data, loops), norm)),
+        reads_features=False,
     )
 
 

@@ -12,16 +12,23 @@ Result = TypeVar("Result")
 _CACHES: Any = WeakTensorKeyDictionary()
 
 
-def cached_on_graph(data: Data, key: tuple[object, ...], compute: Callable[[], Result]) -> Result:
+def cached_on_graph(
+    data: Data,
+    key: tuple[object, ...],
+    compute: Callable[[], Result],
+    reads_features: bool = True,
+) -> Result:
     """Return the result of ``compute`` for this graph and ``key``, computed at the first call only.
 
     The cache lives as long as the tensor of edges. Replacing the edges, their weights or the
-    features, or changing them in place, empties it.
+    features, or changing them in place, empties it; a result that doesn't read the features
+    stays when those change.
 
     Args:
         data: a graph.
         key: names the result and all settings that it depends on.
         compute: makes the result from ``data``.
+        reads_features: whether ``compute`` looks at the features.
 
     Example:
         >>> import torch
@@ -29,15 +36,17 @@ def cached_on_graph(data: Data, key: tuple[object, ...], compute: Callable[[], R
         >>> cached_on_graph(data, ("list",), list) is cached_on_graph(data, ("list",), list)
         True
     """
-    edge_weight, x = data.get("edge_weight"), data.get("x")
+    edge_weight = data.get("edge_weight")
+    x = data.get("x") if reads_features else None
     tensors = (data.edge_index, edge_weight, x)
     # torch counts a tensor's changes in place
     versions = [None if tensor is None else tensor._version for tensor in tensors]
     state = (data.num_nodes, *versions)
-    entry = _CACHES.get(data.edge_index)
+    caches = _CACHES.setdefault(data.edge_index, {})
+    entry = caches.get(reads_features)
     if entry is None or entry[0] != state or entry[1] is not edge_weight or entry[2] is not x:
         entry = (state, edge_weight, x, {})
-        _CACHES[data.edge_index] = entry
+        caches[reads_features] = entry
     results: dict[tuple[object, ...], Result] = entry[3]
     if key not in results:
         results[key] = compute()

@@ -30,6 +30,7 @@ class MLP(NodeClassifier):
     """
 
     by_rows = True
+    ignores_graph = True
 
     def __init__(
         self,

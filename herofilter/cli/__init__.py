@@ -9,6 +9,7 @@ import typer
 from herofilter.cli import (
     bench as bench,
     bench_tables as bench_tables,
+    explain as explain,
     fit as fit,
     graphs as graphs,
     patch as patch,

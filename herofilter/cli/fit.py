@@ -1,4 +1,4 @@
-"""The commands for the user's tables: fit, predict, explain, export."""
+"""The commands for the user's tables: fit, predict, export."""
 
 import time
 from dataclasses import replace
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from herofilter.cli.app import Json, app, print_json
+from herofilter.cli.model_options import ModelFolder, RunSplit, check_inputs
 from herofilter.cli.report import Report, write_after
 from herofilter.cli.table_options import (
     Edges,
@@ -17,14 +18,11 @@ from herofilter.cli.table_options import (
     Nodes,
     Undirected,
     print_notes,
+    print_warnings,
     with_columns,
 )
 from herofilter.data.tables.table_columns import TableColumns
 
-ModelFolder = Annotated[Path, typer.Argument(help="A folder that fit or train has written.")]
-RunSplit = Annotated[
-    int | None, typer.Option("--split", help="Which split of a run, if it has several.")
-]
 _USUAL = TableColumns()
 
 
@@ -77,21 +75,23 @@ def fit(
     from rich.console import Console
 
     from herofilter.data.tables.read_graph import read_tables
-    from herofilter.measures import data_card
+    from herofilter.measures import data_card, table_warnings
     from herofilter.patchers import patcher_memory
     from herofilter.predict.tables import predict_tables
     from herofilter.report.console import card_table, fit_table
     from herofilter.report.progress import FitBar, ProgressBar
-    from herofilter.training.search.fitting import fit_graph
+    from herofilter.training.search.fitting import fit_graph, with_split
 
-    graph = read_tables(edges, nodes, columns, directed=not undirected)
+    graph = with_split(read_tables(edges, nodes, columns, directed=not undirected), seed)
     console = Console(quiet=as_json)
     print_notes(graph.notes, as_json)
     card = data_card(graph.data, nodes.stem, patcher_memory(graph.data), graph.shown_classes)
     console.print(card_table(card))
+    suspicious = table_warnings(graph, card)
+    print_warnings(suspicious, as_json)
     fixed = [*(settings or []), *["class_weights=true"] * class_weights]
     with FitBar(seconds) as callback:
-        fitted = fit_graph(graph, seconds, tuple(fixed), seed, callback, trials, model)
+        fitted = fit_graph(graph, seconds, tuple(fixed), seed, callback, trials, model, suspicious)
     model_kept, metrics = fitted.predictor, fitted.saved.metrics
     model_kept.save(out)
     predicted = predict_tables(model_kept)
@@ -105,6 +105,7 @@ def fit(
         print_json({**metrics, **said})
         return
     console.print(fit_table(metrics))
+    print_warnings(fitted.warnings[len(suspicious) :], as_json)
     for line in (
         *fitted.said,
         f"written: {out} and {out / 'predictions.csv'}",
@@ -133,7 +134,7 @@ def predict(
     from herofilter.data.tables.table_path import check_table_target
     from herofilter.files import check_file_target
 
-    folder = _check_inputs(model, split, edges, nodes)
+    folder = check_inputs(model, split, edges, nodes)
     check_table_target(out)
     check_file_target(out)
 
@@ -155,37 +156,6 @@ def predict(
     Console().print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-@app.command(epilog='Example: herofilter explain model --node "user:42"')
-@with_columns("split", "features")
-def explain(
-    model: ModelFolder,
-    node: Annotated[str, typer.Option(help="The id of a node.")],
-    split: RunSplit = None,
-    edges: NewEdges = None,
-    nodes: NewNodes = None,
-    columns: TableColumns = _USUAL,
-    top: Annotated[int, typer.Option(help="How many tokens to show.")] = 10,
-    as_json: Json = False,
-) -> None:
-    """Explain a prediction: the nodes in the patch, and how much each adds to the class."""
-    folder = _check_inputs(model, split, edges, nodes)
-
-    from rich.console import Console
-
-    from herofilter.predict import Predictor
-    from herofilter.report.explanation import explain_saved, explanation_table
-
-    found = explain_saved(Predictor.load(folder), node, edges, nodes, columns)
-    print_notes(found["notes"], as_json)
-    if as_json:
-        print_json(found)
-        return
-    console = Console()
-    console.print(explanation_table(found, top))
-    for line in found["said"]:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-
-
 @app.command(epilog="Example: herofilter export model --onnx model.onnx")
 def export(
     model: ModelFolder,
@@ -195,7 +165,7 @@ def export(
     """Write a model as an ONNX file, checked against the model itself."""
     from herofilter.files import check_file_target
 
-    folder = _check_inputs(model, split, None, None)
+    folder = check_inputs(model, split, None, None)
     check_file_target(onnx)
 
     from rich.console import Console
@@ -206,18 +176,3 @@ def export(
     predictor = Predictor.load(folder)
     export_onnx(predictor.network, onnx, predictor.temperature)
     Console().print(f"written: {onnx}", highlight=False, markup=False, soft_wrap=True)
-
-
-def _check_inputs(model: Path, split: int | None, edges: Path | None, nodes: Path | None) -> Path:
-    """Return the model folder; raise an error if there is none or a table is missing.
-
-    Nothing here loads torch.
-    """
-    from herofilter.data.tables.table_path import table_ending
-    from herofilter.training.artifacts.locate import locate_model
-
-    folder = locate_model(model, split)
-    for table, what in ((edges, "edges"), (nodes, "nodes")):
-        if table is not None:
-            table_ending(table, what)
-    return folder

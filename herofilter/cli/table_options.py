@@ -107,3 +107,9 @@ def print_notes(notes: Iterable[str], as_json: bool) -> None:
     """Print what was left out, merged or assumed to the error stream; JSON output holds it."""
     for note in () if as_json else notes:
         print(f"note: {note}", file=sys.stderr)
+
+
+def print_warnings(warnings: Iterable[object], as_json: bool) -> None:
+    """Print warnings to the error stream, each with its cure; JSON output holds them."""
+    for warning in () if as_json else warnings:
+        print(f"warning: {warning}", file=sys.stderr)

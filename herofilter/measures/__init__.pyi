@@ -4,6 +4,9 @@ from .card import (
     SplitSizes as SplitSizes,
     data_card as data_card,
 )
+from .fit_warning import (
+    FitWarning as FitWarning,
+)
 from .heterophily import (
     adjusted_homophily as adjusted_homophily,
     class_adjusted_heterophily as class_adjusted_heterophily,
@@ -16,4 +19,14 @@ from .heterophily import (
 )
 from .leakage import (
     repeated_test_rows as repeated_test_rows,
+)
+from .score_warnings import (
+    direction_warning as direction_warning,
+    score_warnings as score_warnings,
+)
+from .single_columns import (
+    single_column_accuracy as single_column_accuracy,
+)
+from .table_warnings import (
+    table_warnings as table_warnings,
 )

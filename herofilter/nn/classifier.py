@@ -40,12 +40,14 @@ class NodeClassifier(nn.Module, ABC):
         by_rows: whether it reads features only through :func:`select`, so that they may stay on
             disk.
         in_parallel: whether it predicts in parts that several threads can compute at once.
+        ignores_graph: whether a node's logits depend on its own features alone.
     """
 
     feature_scaling: str = "none"
     full_batch: bool = False
     by_rows: bool = False
     in_parallel: bool = False
+    ignores_graph: bool = False
 
     scaler: FeatureScaler | None
 

@@ -158,6 +158,23 @@ def _explain(
     )
 
 
+def strongest_responses(response: GraphResponse | None) -> dict[str, tuple[float, float]]:
+    """Return where the response of each learned filter is largest: the eigenvalue, and what it is.
+
+    Example:
+        >>> curve = FilterCurve(name="filter-0", response=[0.1, -0.7])
+        >>> strongest_responses(GraphResponse(eigenvalues=[-1.0, 0.5], filters=[curve]))
+        {'filter-0': (0.5, -0.7)}
+    """
+    if response is None or not response["eigenvalues"]:
+        return {}
+    found = {}
+    for curve in response["filters"]:
+        pairs = zip(response["eigenvalues"], curve["response"], strict=True)
+        found[curve["name"]] = max(pairs, key=lambda pair: abs(pair[1]))
+    return found
+
+
 def _shares(
     network: HeroFilter, data: Data, patches: Patches, positions: Tensor, changes: list[float]
 ) -> list[TokenShare]:

@@ -85,6 +85,13 @@ class Predictor:
         """
         return Predictor(self.saved, data, nodes)
 
+    def for_nodes(self, nodes: Tensor) -> "Predictor":
+        """Return the model for some nodes of its graph, or itself if its network is there.
+
+        Fixed patches are then made for these nodes alone.
+        """
+        return self if "network" in vars(self) else Predictor(self.saved, self._data, nodes)
+
     def with_saved(self, saved: SavedModel) -> "Predictor":
         """Return the same network and graph with another record."""
         predictor = copy.copy(self)

@@ -29,6 +29,20 @@ def test_cached_until_something_changes() -> None:
     assert cached_on_graph(data, ("a",), Result) is not third
 
 
+def test_a_result_of_the_edges_alone_stays_when_features_change() -> None:
+    data = AWKWARD["weighted"]()
+    first = cached_on_graph(data, ("a",), Result, reads_features=False)
+    assert cached_on_graph(data, ("a",), Result) is not first
+    data.x[0] += 1
+    data.x = data.x + 1
+    assert cached_on_graph(data, ("a",), Result, reads_features=False) is first
+    data.edge_weight = data.edge_weight.clone()
+    second = cached_on_graph(data, ("a",), Result, reads_features=False)
+    assert second is not first
+    data.edge_index[0, 0] = 5
+    assert cached_on_graph(data, ("a",), Result, reads_features=False) is not second
+
+
 def test_graphs_that_share_their_edges_share_nothing_else() -> None:
     data = AWKWARD["weighted"]()
     other = data.clone()

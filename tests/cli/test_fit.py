@@ -130,6 +130,90 @@ def test_an_explanation_names_the_nodes_of_the_patch(cli: Cli, tmp_path: Path) -
     assert Path("model.onnx").stat().st_size > 1000
 
 
+def test_a_model_without_patches_is_explained_by_columns(cli: Cli, tmp_path: Path) -> None:
+    write_tables(tmp_path)
+    assert cli(*FIT, "--out", "model", *QUICK, "--model", "mlp").code == 0
+    shown = cli("explain", "model", "--node", "user:42")
+    assert shown.code == 0, shown.err
+    assert "Columns of user:42: " in shown.out
+    assert "the model reads the node's own columns only, no edges" in shown.out
+    found = cli("explain", "model", "--node", "user:42", "--json").json()
+    assert (found["tokens"], found["others"]) == ([], [])
+    Path("asked.txt").write_text("user:3\nuser:4\n")
+    many = cli("explain", "model", "--ids", "asked.txt", "--out", "why.csv")
+    assert many.code == 0, many.err
+    assert "What the predictions rest on" in many.out
+    assert [row["id"] for row in rows("why.csv")] == ["user:3"] * 5 + ["user:4"] * 5
+    asked = ("explain", "model", "--ids", "model/predictions.csv", "--json")
+    assert len(cli(*asked).json()["nodes"]) == 110
+    measured = cli("explain", "model", "--columns", "--repeats", "2", "--out", "columns.json")
+    assert "How much worse the model gets when a column is shuffled" in measured.out
+    again = cli("explain", "model", "--columns", "--repeats", "2", "--json").json()
+    assert json.loads(Path("columns.json").read_text()) == again
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            (),
+            "explain must be told what to explain by one of --node, --ids and --columns "
+            "(got none of them)",
+        ),
+        (
+            ("--node", "user:1", "--columns"),
+            "explain must be told what to explain by one of --node, --ids and --columns "
+            "(got --node and --columns)",
+        ),
+        (
+            ("--columns", "--nodes", "nodes.csv"),
+            "the importance of columns is measured on the model's own nodes (got tables); "
+            "leave --edges and --nodes out",
+        ),
+        (
+            ("--ids", "none.txt"),
+            "the ids must be an existing file (got none.txt); check the path",
+        ),
+        (("--ids", "empty.txt"), "the ids must name at least one node (got none in empty.txt)"),
+        (
+            ("--node", "user:1", "--out", "why.xlsx"),
+            "explanations must be written to a .csv or .json file (got why.xlsx)",
+        ),
+        (("--columns", "--repeats", "0"), "repeats must be at least 1 (got 0)"),
+    ],
+)
+def test_mistakes_in_what_to_explain(
+    cli: Cli, fitted: Outcome, options: tuple[str, ...], message: str
+) -> None:
+    Path("empty.txt").write_text("\n\n")
+    assert cli("explain", "model", *options).error() == message
+
+
+def test_warnings_are_printed_and_kept(cli: Cli, tmp_path: Path) -> None:
+    write_tables(tmp_path, num_nodes=200)
+    head, *lines = Path("nodes.csv").read_text().splitlines()
+    cells = [
+        f"{line},{1000 + number},{line.rpartition(',')[2]}" for number, line in enumerate(lines)
+    ]
+    Path("nodes.csv").write_text("\n".join([f"{head},row,decision", *cells]) + "\n")
+    command = (*FIT, "--out", "model", *QUICK, "--trials", "1")
+    found = cli(*command)
+    assert found.code == 0, found.err
+    assert (
+        "warning: the column 'row' holds another whole number in each of 190 rows, like an id, "
+        "which says nothing about other nodes; if it is one, name the other columns with "
+        "--features\n"
+    ) in found.err
+    assert "warning: the column 'decision' alone tells the class of 100.0 % of the" in found.err
+    assert "warning" not in found.out
+    kept = json.loads(Path("model/metrics.json").read_text())["warnings"]
+    assert [each["kind"] for each in kept][:2] == ["id-column", "telling-column"]
+    assert set(kept[0]) == {"kind", "sentence", "cure", "where"}
+    printed = cli(*command, "--json")
+    assert printed.json()["warnings"] == kept
+    assert printed.err == ""
+
+
 def test_edges_that_do_not_help_are_said_not_to(cli: Cli, tmp_path: Path) -> None:
     write_tables(tmp_path, num_nodes=200, edges_help=False)
     found = cli(*FIT, "--out", "model", *QUICK)

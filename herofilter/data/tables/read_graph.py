@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 from herofilter.data.structure import symmetrise
 from herofilter.data.tables.edge_list import merged_edges, read_weights
 from herofilter.data.tables.encoder import FeatureEncoder
+from herofilter.data.tables.id_like import id_like_columns
 from herofilter.data.tables.label_columns import Class, class_names, read_labels, read_split
 from herofilter.data.tables.node_ids import match_ids, nearest_id
 from herofilter.data.tables.node_table import NodeTable
@@ -38,6 +39,7 @@ class TableGraph:
         encoder: how columns became features, to be used again on later tables.
         notes: what was left out, merged or assumed, one sentence each.
         class_names: the classes as a text file spells them, where that differs; else empty.
+        id_like: feature columns that look like ids, if the table was read here.
     """
 
     data: Data
@@ -46,6 +48,7 @@ class TableGraph:
     encoder: FeatureEncoder
     notes: tuple[str, ...] = ()
     class_names: tuple[Class, ...] = ()
+    id_like: tuple[str, ...] = ()
 
     @property
     def shown_classes(self) -> tuple[Class, ...]:
@@ -54,13 +57,19 @@ class TableGraph:
 
     def position(self, node_id: str | int) -> int:
         """Return the row of the node called ``node_id``; "42" finds 42 and the other way round."""
+        return self.positions([node_id])[0]
+
+    def positions(self, node_ids: Sequence[str | int]) -> list[int]:
+        """Return the rows of several nodes, as :meth:`position` does."""
         names = self.ids.cast(pa.large_string())
-        found = int(pc.index(names, pa.scalar(str(node_id), pa.large_string())).as_py())
-        if found < 0:
-            raise GraphError(
-                f"a node must be called by an id of the graph (got {node_id!r})"
-                f"{nearest_id(str(node_id), names)}"
-            )
+        wanted = pa.array([str(node_id) for node_id in node_ids], pa.large_string())
+        found: list[int] = pc.index_in(wanted, value_set=names).to_pylist()
+        for node_id, row in zip(node_ids, found, strict=True):
+            if row is None:
+                raise GraphError(
+                    f"a node must be called by an id of the graph (got {node_id!r})"
+                    f"{nearest_id(str(node_id), names)}"
+                )
         return found
 
 
@@ -169,9 +178,11 @@ def read_tables(
     data, edge_notes = _graph(matched.source, matched.target, weights, num_nodes, directed)
     notes += edge_notes
     table = pa.table({"id": matched.ids}) if found.table is None else found.table
+    id_like: tuple[str, ...] = ()
     if encoder is None:
         encoder = FeatureEncoder.fit(table, found.features, data.edge_index, found.spelt)
         notes += encoder.notes
+        id_like = id_like_columns(table, [column.name for column in encoder.columns])
     data.x = encoder.transform(table, data.edge_index)
     called = names = () if classes is None else tuple(classes)
     if found.label is not None:
@@ -183,7 +194,7 @@ def read_tables(
     if found.split is not None:
         notes += _set_masks(data, read_split(table[found.split], found.split))
     spelt = () if names == called else names
-    return TableGraph(data, matched.ids, called, encoder, tuple(notes), spelt)
+    return TableGraph(data, matched.ids, called, encoder, tuple(notes), spelt, id_like)
 
 
 def _graph(

@@ -11,6 +11,7 @@ from herofilter.callbacks import Callback, Event
 from herofilter.config import Config
 from herofilter.data import TableGraph, check_graph, num_splits, random_splits
 from herofilter.errors import ConfigError, GraphError, RunError, check_choice
+from herofilter.measures import FitWarning
 from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.nn.naming import model_title
 from herofilter.training.artifacts.model_folder import SavedModel
@@ -18,6 +19,7 @@ from herofilter.training.loop import TrainResult
 from herofilter.training.metrics import full_score
 from herofilter.training.predictor import Predictor
 from herofilter.training.recipe import PreparedGraphs, fit_split, make_predictor, settle
+from herofilter.training.search.result_warnings import result_warnings
 from herofilter.training.search.session import Search
 from herofilter.training.search.space import changed_settings, make_space
 from herofilter.training.search.study import memory_study
@@ -63,11 +65,15 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Fitted:
-    """The model to keep, the candidates it was chosen from, and sentences about the choice."""
+    """The model to keep, the candidates it was chosen from, and sentences about the choice.
+
+    ``warnings`` are those about the tables that were handed over, then those about the scores.
+    """
 
     predictor: Predictor
     candidates: dict[str, Candidate]
     said: tuple[str, ...]
+    warnings: tuple[FitWarning, ...] = ()
 
     @property
     def saved(self) -> SavedModel:
@@ -83,6 +89,7 @@ def fit_graph(
     callback: Callback | None = None,
     trials: int | None = None,
     model: str = "auto",
+    warnings: tuple[FitWarning, ...] = (),
 ) -> Fitted:
     """Search for a model of a graph under a time budget, and compare it with MLP and GCN.
 
@@ -101,14 +108,16 @@ def fit_graph(
         trials: settings to try at most for each model; with 1, the recommended ones. As long as
             the time suffices for them, the result doesn't depend on the speed of the machine.
         model: which of the three to keep; ``auto`` is the one that validation prefers.
+        warnings: about the tables, to be saved with the model
+            (:func:`~herofilter.measures.table_warnings`).
     """
     check_choice("model", model, ("auto", *SHARES))
     if not budget > 0:
         raise ConfigError(f"budget must be above 0 seconds (got {budget:g})")
     if trials is not None and trials < 1:
         raise ConfigError(f"trials must be at least 1 (got {trials})")
-    data = _with_split(graph.data, seed)
-    graph = replace(graph, data=data)
+    graph = with_split(graph, seed)
+    data = graph.data
     graphs = PreparedGraphs(data, len(graph.classes))
     candidates = {
         name: _CandidateSearch(
@@ -120,13 +129,16 @@ def fit_graph(
     kept = max(reversed(candidates.values()), key=lambda entry: entry.val["accuracy"])
     kept = candidates.get(model, kept)
     sizes = {part: int(data[f"{part}_mask"].sum()) for part in ("train", "val", "test")}
+    title = BASELINES.get(kept.model, kept.title)
+    warnings = (*warnings, *result_warnings(kept.predictor, kept.val, kept.test, title))
     metrics = {
         "kept": kept.model,
         "nodes": sizes,
         "models": {name: _metrics(entry) for name, entry in candidates.items()},
+        "warnings": [warning.to_dict() for warning in warnings],
     }
     predictor = kept.predictor.with_saved(replace(kept.predictor.saved, metrics=metrics))
-    return Fitted(predictor, candidates, _sentences(candidates, kept, sizes["val"]))
+    return Fitted(predictor, candidates, _sentences(candidates, kept, sizes["val"]), warnings)
 
 
 class _CandidateSearch:
@@ -198,12 +210,14 @@ class _CandidateSearch:
             raise KeyboardInterrupt
 
 
-def _with_split(data: Data, seed: int) -> Data:
+def with_split(graph: TableGraph, seed: int) -> TableGraph:
+    """Return the graph with masks: its own, or a split of the labelled nodes within each class."""
+    data = graph.data
     if data.get("y") is None:
         raise GraphError("the graph must have labels to learn from (got none); name their column")
     data = data.clone() if num_splits(data) else _split(data, seed)
     check_graph(data, split_required=True)
-    return data
+    return replace(graph, data=data)
 
 
 def _split(data: Data, seed: int) -> Data:
