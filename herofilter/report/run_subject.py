@@ -1,6 +1,7 @@
 """The subject of a report from a model folder or a run folder."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,20 +10,30 @@ import yaml
 
 from herofilter.data.tables.label_columns import class_text
 from herofilter.errors import RunError
-from herofilter.nn import HeroFilter, NodeClassifier, find_model
+from herofilter.measures import FitWarning, data_card, table_warnings
+from herofilter.nn import HeroFilter, NodeClassifier
 from herofilter.nn.naming import model_title
 from herofilter.patchers import LearnedPatcher, Patches, SpectralPatcher
+from herofilter.predict import ColumnImportance
+from herofilter.report.explanation import explain_nodes, importance_of_columns
 from herofilter.report.interval import share_error, spread_error
 from herofilter.report.subject import Curves, Record, Rival, Subject
 from herofilter.reproduce.paper_tables import paper_cell
 from herofilter.training.artifacts.locate import RECORDS, RUN, locate_model
 from herofilter.training.artifacts.made import read_made
 from herofilter.training.artifacts.model_folder import SavedModel
+from herofilter.training.metrics import full_score
 from herofilter.training.predictor import Predictor, known_labels
+from herofilter.training.search.result_warnings import result_warnings
 
 _NAMES = {"mlp": "MLP (no edges)", "gcn": "GCN", "herofilter": "HeroFilter"}
 _CURVE_POINTS = 201
 _PAPER_SPLITS = 10
+# nodes up to which models that pass over the graph for each column are explained
+_EXPLAINED_UP_TO = 2000
+# features of all nodes up to which the importance of columns takes a few seconds
+_PERMUTED_UP_TO = 200_000
+_REPEATS = 3
 
 
 def read_subject(
@@ -57,7 +68,9 @@ def read_subject(
         probabilities=probabilities,
         patches=patches,
         curves=curves,
-        record=_record(folder, saved, run, split, made, str(name)),
+        record=_record(folder, predictor, run, split, made, str(name)),
+        explain=_explainer(predictor),
+        importance=_importance(predictor),
     )
 
 
@@ -89,19 +102,19 @@ def run_record(folder: Path) -> dict[str, Any] | None:
 
 def _record(
     folder: Path,
-    saved: SavedModel,
+    predictor: Predictor,
     run: dict[str, Any] | None,
     split: int | None,
     made: dict[str, Any],
     graph: str,
 ) -> Record:
+    saved = predictor.saved
     environment = made.get("environment") or _environment(folder)
     splits: dict[str, Any] = {}
     rivals = _candidates(saved.metrics)
     if run is not None:
         splits = run["splits"]
         rivals = _paper(saved.model, graph)
-    directed = find_model(saved.model).directed and saved.config.patcher.directed == "keep"
     return Record(
         command=str(made.get("command", "")),
         config=saved.config.to_dict(),
@@ -113,7 +126,7 @@ def _record(
         split=split if run is not None else None,
         rivals=rivals,
         notes=saved.training_graph.notes,
-        reads_direction=directed,
+        warnings=_warnings(predictor),
     )
 
 
@@ -143,6 +156,44 @@ def _paper(model: str, graph: str) -> tuple[Rival, ...]:
     mean, std = cell
     remark = "The paper's number is over ten splits, without directions of edges."
     return (Rival("the paper", mean / 100, spread_error(std, _PAPER_SPLITS) / 100, remark),)
+
+
+def _warnings(predictor: Predictor) -> tuple[FitWarning, ...]:
+    """Return the warnings that were saved with a model, or those that its graph gives."""
+    saved, graph = predictor.saved, predictor.saved.training_graph
+    if "warnings" in saved.metrics:
+        return tuple(FitWarning(**entry) for entry in saved.metrics["warnings"])
+    found = table_warnings(graph, data_card(graph.data))
+    masks = [graph.data.get(name) for name in ("val_mask", "test_mask")]
+    if any(mask is None or not bool(mask.any()) for mask in masks):
+        return found
+    scores = [
+        full_score(predictor.predict_logits(nodes) / predictor.temperature, graph.data.y[nodes])
+        for nodes in (mask.nonzero().view(-1) for mask in masks if mask is not None)
+    ]
+    title = model_title(saved.model, saved.config)
+    return (*found, *result_warnings(predictor, scores[0], scores[1], title))
+
+
+def _explainer(predictor: Predictor) -> Callable[[list[int]], list[dict[str, Any]]] | None:
+    """Return what explains nodes by columns; None without names, or where it would take long."""
+    graph, network = predictor.saved.training_graph, predictor.network
+    quick = isinstance(network, HeroFilter) or network.ignores_graph
+    small = int(graph.data.num_nodes or 0) <= _EXPLAINED_UP_TO
+    if predictor.saved.encoder is None or not (quick or small):
+        return None
+    return lambda nodes: list(explain_nodes(predictor, [graph.ids[node].as_py() for node in nodes]))
+
+
+def _importance(predictor: Predictor) -> tuple[ColumnImportance, ...]:
+    saved, data = predictor.saved, predictor.saved.training_graph.data
+    cells = 0 if data.x is None else int(data.num_nodes or 0) * int(data.x.size(1))
+    masks = [data.get(name) for name in ("val_mask", "test_mask")]
+    judged = any(mask is not None and bool(mask.any()) for mask in masks)
+    if saved.encoder is None or not judged or not 0 < cells <= _PERMUTED_UP_TO:
+        return ()
+    measured = importance_of_columns(predictor, repeats=_REPEATS)
+    return tuple(ColumnImportance(**entry) for entry in measured["columns"])
 
 
 def _patches(network: NodeClassifier) -> Patches | None:

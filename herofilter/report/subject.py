@@ -9,10 +9,13 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from herofilter.data import is_directed
 from herofilter.data.checks import MASKS
 from herofilter.data.structure import symmetrise
+from herofilter.measures import FitWarning
 from herofilter.measures.heterophily import node_heterophily_vector
 from herofilter.patchers import Patches
+from herofilter.predict import ColumnImportance
 from herofilter.spectral import SpectralDensity, normalised_adjacency, spectral_density
 
 PARTS = ("train", "val", "test", "")
@@ -68,7 +71,7 @@ class Record:
         split: the one whose predictions are shown; None where a graph has a single one.
         rivals: what the model is compared with.
         notes: what was assumed of the tables.
-        reads_direction: whether the model can tell the ends of an edge apart.
+        warnings: about the tables and the scores.
     """
 
     command: str = ""
@@ -81,7 +84,7 @@ class Record:
     split: int | None = None
     rivals: tuple[Rival, ...] = ()
     notes: tuple[str, ...] = ()
-    reads_direction: bool = True
+    warnings: tuple[FitWarning, ...] = ()
 
     def over_splits(self, name: str) -> list[float]:
         """Return a measure of every split of a run; nothing where one of them lacks it."""
@@ -104,6 +107,10 @@ class Subject:
         patches: of all nodes; None for a model without patches.
         curves: of the learned filters; None where none is learned.
         record: how the model was made.
+        explain: returns for some nodes which columns counted, as
+            :func:`~herofilter.report.explanation.explain_nodes` tells; None where columns have no
+            names.
+        importance: how important each column is to the model, the most important first.
     """
 
     graph: str
@@ -115,11 +122,18 @@ class Subject:
     patches: Patches | None
     curves: Curves | None
     record: Record
+    explain: Callable[[list[int]], list[dict[str, Any]]] | None = None
+    importance: tuple[ColumnImportance, ...] = ()
 
     @property
     def num_nodes(self) -> int:
         """The number of nodes."""
         return int(self.data.num_nodes or 0)
+
+    @cached_property
+    def directed(self) -> bool:
+        """Whether edges have a direction."""
+        return is_directed(self.data)
 
     @cached_property
     def labels(self) -> Tensor:

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from herofilter.patchers.patches import EGO
+from herofilter.predict.slot_words import slot_words
 from herofilter.report.figure import Bars, Figure, Lines, Panel
 from herofilter.report.interval import percent
 from herofilter.report.page_parts import Chart, Charts, Section, Words
@@ -17,15 +18,6 @@ _NO_PATCHES = (
 _LONG = 3
 _GREY = 5
 _FIXED = "The patches of this model are chosen by a fixed rule, so no filter was learned."
-
-
-SLOT_WORDS = {
-    EGO: "the node itself",
-    "out": "out: nodes that it points to",
-    "in": "in: nodes that point to it",
-    "coreference": "coreference: nodes that point to the same nodes",
-    "cocitation": "cocitation: nodes that the same nodes point to",
-}
 
 
 def filter_section(subject: Subject) -> Section:
@@ -42,7 +34,11 @@ def filter_section(subject: Subject) -> Section:
         "λ = −1 they differ. The patch of a node holds those nodes to which the filter gives the "
         "largest scores."
     )
-    relations = [SLOT_WORDS[slot.name] for slot in subject.patches.slots if slot.name in RELATIONS]
+    relations = [
+        f"{slot.name} ({slot_words(slot.name, subject.directed)})"
+        for slot in subject.patches.slots
+        if slot.name in RELATIONS
+    ]
     more = [f"Beside the filters, fixed relations fill the patch: {'; '.join(relations)}."]
     said = Words((words, *(more if relations else ())))
     parts = (said, _response(subject, subject.curves), Charts((*moved, *charts)))

@@ -5,14 +5,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from herofilter.predict.slot_words import slot_words
 from herofilter.report.interval import count
 from herofilter.report.page_parts import Explorer, Section
-from herofilter.report.sections.filters import SLOT_WORDS
 from herofilter.report.subject import PARTS, Subject
 
 EVERY_NODE_UP_TO = 2000
 OF_EACH_KIND = 200
+# of each kind, how many are explained by columns
+EXPLAINED = 25
 _MOST_CLASSES = 8
+_MOST_COLUMNS = 12
 _MOST_NEIGHBOURS = 40
 _PARTS = {"train": "training", "val": "validation", "test": "test", "": "in no part"}
 
@@ -89,22 +92,43 @@ def _explorer(subject: Subject, centres: Tensor, picks: dict[str, Tensor]) -> di
         found["slots"].append([slot_of[column] for column in kept])
         found["scores"].append([score[column] for column in kept])
     row_of = {node: row for row, node in enumerate(rows)}
+    found["explained"] = _explained(subject, picks, row_of)
     return {
         "classes": list(subject.classes),
         "parts": [_PARTS[part] for part in PARTS],
-        "slots": [] if patches is None else [_slot_words(slot.name) for slot in patches.slots],
+        "slots": []
+        if patches is None
+        else [_slot_title(slot.name, subject.directed) for slot in patches.slots],
         "picks": {kind: [row_of[node] for node in nodes.tolist()] for kind, nodes in picks.items()},
         "centres": found,
         "nodes": _described(subject, torch.tensor(list(places), dtype=torch.long)),
     }
 
 
-def _slot_words(name: str) -> str:
-    return SLOT_WORDS.get(name, f"{name} (learned)" if name.startswith("filter-") else name)
+def _slot_title(name: str, directed: bool) -> str:
+    return name if name.startswith("filter-") else slot_words(name, directed)
 
 
 def _slot_of(slots: tuple[Any, ...]) -> list[int]:
     return [number for number, slot in enumerate(slots) for _ in range(slot.start, slot.stop)]
+
+
+def _explained(
+    subject: Subject, picks: dict[str, Tensor], row_of: dict[int, int]
+) -> dict[str, Any]:
+    """Return which columns counted for the first nodes of each kind, by their rows."""
+    if subject.explain is None:
+        return {}
+    firsts = [node for nodes in picks.values() for node in nodes[:EXPLAINED].tolist()]
+    nodes = list(dict.fromkeys(firsts))
+    found = {}
+    for node, entry in zip(nodes, subject.explain(nodes), strict=True):
+        columns = [
+            [each["column"], each["value"], each["without"]]
+            for each in entry["columns"][:_MOST_COLUMNS]
+        ]
+        found[str(row_of[node])] = {"said": entry["said"], "columns": columns}
+    return found
 
 
 def _described(subject: Subject, nodes: Tensor) -> dict[str, list[Any]]:

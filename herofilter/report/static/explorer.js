@@ -150,6 +150,13 @@ function startExplorer(explorer, data) {
       blocks.push(make("div", { class: "wide" }, table("The patch, in the order in which the model reads it",
         ["node", "chosen by", "rank", "score", "known label", "prediction", "a neighbour?"], rows)));
     }
+    const explained = centres.explained[row];
+    if (explained) {
+      const said = make("ul", {}, ...explained.said.map((sentence) => make("li", {}, sentence)));
+      const rows = explained.columns.map(([column, value, without]) => [column, value === null ? "–" : String(value), percent(without)]);
+      blocks.push(make("div", { class: "wide" }, make("h3", {}, "Which columns counted"), said,
+        table("Its own columns, the strongest first", ["column", "its value", `chance of ${classes[nodes.predicted[node]]} with an average value instead`], rows)));
+    }
     target.replaceChildren(make("div", { class: "node" }, ...blocks));
     input.value = nodes.id[node];
     if (focus) message.focus({ preventScroll: false });
