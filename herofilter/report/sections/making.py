@@ -122,7 +122,7 @@ def _loss_finding(history: list[dict[str, Any]]) -> str:
     val, train = ([entry[key] for entry in history] for key in ("val_loss", "train_loss"))
     means = [sum(val[at : at + width]) / width for at in range(len(val) - width + 1)]
     last, gap = means[-1], means[-1] - sum(train[-width:]) / width
-    if last > 1.2 * min(means):
+    if last > max(1.2 * min(means), min(means) + 0.1):
         return "Validation loss rises towards the end: the model begins to learn by heart."
     if gap > 0.5 * last:
         return (
