@@ -3,42 +3,39 @@
 from typing import Any
 
 from herofilter.report.page import templates
-from herofilter.report.page_parts import Facts, Tiles, Words
-from herofilter.report.sections.graph import graph_section
-from herofilter.report.sections.making import making_section
-from herofilter.report.sections.notices import all_notices
-from herofilter.report.sections.quality import quality_section
-from herofilter.report.subject import Subject
+from herofilter.report.page_parts import Facts, Notices, Page, Part, Tiles, Words
 
 
-def model_card(subject: Subject) -> str:
-    """Return the card; everything in it is also in the report."""
-    quality = quality_section(subject).parts
+def model_card(page: Page, command: str) -> str:
+    """Return the card of a report: its notices, numbers and facts.
+
+    Args:
+        page: the report.
+        command: that repeats the training; may be empty.
+    """
+    first, quality, graph, *_, making = (section.parts for section in page.sections)
     tiles = [tile for part in quality if isinstance(part, Tiles) for tile in part.tiles]
-    opening = next(part for part in quality if isinstance(part, Words)).paragraphs[0]
-    words = next(part for part in graph_section(subject).parts if isinstance(part, Words))
-    made = next(part for part in making_section(subject).parts if isinstance(part, Facts))
+    made = next(part for part in making if isinstance(part, Facts))
     remarks = [
         (tile.name, f"{tile.value} ({tile.remark})" if tile.remark else tile.value)
         for tile in tiles
     ]
-    return (
-        templates()
-        .get_template("model_card.md")
-        .render(
-            _plain(
-                {
-                    "title": f"{subject.model} on {subject.graph}",
-                    "opening": opening,
-                    "notices": [vars(notice) for notice in all_notices(subject)],
-                    "quality": remarks,
-                    "graph": " ".join(words.paragraphs),
-                    "making": made.pairs,
-                    "command": subject.record.command,
-                }
-            )
-        )
-    )
+    values = {
+        "title": page.title,
+        "opening": _words(quality)[0],
+        "notices": [
+            vars(notice) for part in first if isinstance(part, Notices) for notice in part.notices
+        ],
+        "quality": remarks,
+        "graph": " ".join(_words(graph)),
+        "making": made.pairs,
+        "command": command,
+    }
+    return templates().get_template("model_card.md").render(_plain(values))
+
+
+def _words(parts: tuple[Part, ...]) -> tuple[str, ...]:
+    return next(part for part in parts if isinstance(part, Words)).paragraphs
 
 
 def _plain(value: Any) -> Any:

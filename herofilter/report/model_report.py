@@ -39,8 +39,9 @@ def write_report(
     """
     subject = read_subject(folder, split, predictor)
     path = folder / REPORT if page is None else page
-    write_page(path, report_page(subject))
-    write_text(folder / CARD, model_card(subject))
+    report = report_page(subject)
+    write_page(path, report)
+    write_text(folder / CARD, model_card(report, subject.record.command))
     return path
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import yaml
 
 from herofilter.data.tables.label_columns import class_text
 from herofilter.errors import RunError
-from herofilter.measures import FitWarning, data_card, table_warnings
+from herofilter.measures import DataCard, FitWarning, data_card, table_warnings
 from herofilter.nn import HeroFilter, NodeClassifier
 from herofilter.nn.naming import model_title
 from herofilter.patchers import LearnedPatcher, Patches, SpectralPatcher
@@ -55,6 +56,7 @@ def read_subject(
     with torch.no_grad():
         probabilities = predictor.predict_proba()
         patches, curves = _patches(predictor.network), _curves(predictor)
+    card = data_card(graph.data)
     made = read_made(folder)
     own = _NAMES.get(saved.model, saved.model)
     title = model_title(saved.model, saved.config)
@@ -63,12 +65,16 @@ def read_subject(
         graph=str(name),
         model=own if title == saved.model else title,
         data=graph.data,
+        card=card,
         id_of=lambda node: str(graph.ids[node].as_py()),
         classes=_class_names(saved),
         probabilities=probabilities,
         patches=patches,
         curves=curves,
-        record=_record(folder, predictor, run, split, made, str(name)),
+        record=replace(
+            _record(folder, predictor.saved, run, split, made, str(name)),
+            warnings=_warnings(predictor, card),
+        ),
         explain=_explainer(predictor),
         importance=_importance(predictor),
     )
@@ -102,13 +108,12 @@ def run_record(folder: Path) -> dict[str, Any] | None:
 
 def _record(
     folder: Path,
-    predictor: Predictor,
+    saved: SavedModel,
     run: dict[str, Any] | None,
     split: int | None,
     made: dict[str, Any],
     graph: str,
 ) -> Record:
-    saved = predictor.saved
     environment = made.get("environment") or _environment(folder)
     splits: dict[str, Any] = {}
     rivals = _candidates(saved.metrics)
@@ -126,7 +131,6 @@ def _record(
         split=split if run is not None else None,
         rivals=rivals,
         notes=saved.training_graph.notes,
-        warnings=_warnings(predictor),
     )
 
 
@@ -158,12 +162,12 @@ def _paper(model: str, graph: str) -> tuple[Rival, ...]:
     return (Rival("the paper", mean / 100, spread_error(std, _PAPER_SPLITS) / 100, remark),)
 
 
-def _warnings(predictor: Predictor) -> tuple[FitWarning, ...]:
+def _warnings(predictor: Predictor, card: DataCard) -> tuple[FitWarning, ...]:
     """Return the warnings that were saved with a model, or those that its graph gives."""
     saved, graph = predictor.saved, predictor.saved.training_graph
     if "warnings" in saved.metrics:
         return tuple(FitWarning(**entry) for entry in saved.metrics["warnings"])
-    found = table_warnings(graph, data_card(graph.data))
+    found = table_warnings(graph, card)
     masks = [graph.data.get(name) for name in ("val_mask", "test_mask")]
     if any(mask is None or not bool(mask.any()) for mask in masks):
         return found

@@ -9,11 +9,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from herofilter.data import is_directed
+from herofilter.data import neighbour_pairs
 from herofilter.data.checks import MASKS
-from herofilter.data.structure import symmetrise
-from herofilter.measures import FitWarning
-from herofilter.measures.heterophily import node_heterophily_vector
+from herofilter.measures import DataCard, FitWarning, LabelPairs
 from herofilter.patchers import Patches
 from herofilter.predict import ColumnImportance
 from herofilter.spectral import SpectralDensity, normalised_adjacency, spectral_density
@@ -101,6 +99,7 @@ class Subject:
         graph: the name of the graph.
         model: what the model is called.
         data: edges, labels (-1 for unknown ones) and one-dimensional masks.
+        card: the data card of the graph.
         id_of: the id of a node by its index.
         classes: what class 0, 1, … is called.
         probabilities: of all nodes, ``[n, C]``.
@@ -116,6 +115,7 @@ class Subject:
     graph: str
     model: str
     data: Data
+    card: DataCard
     id_of: Callable[[int], str]
     classes: tuple[str, ...]
     probabilities: Tensor
@@ -130,10 +130,10 @@ class Subject:
         """The number of nodes."""
         return int(self.data.num_nodes or 0)
 
-    @cached_property
+    @property
     def directed(self) -> bool:
         """Whether edges have a direction."""
-        return is_directed(self.data)
+        return self.card.directed
 
     @cached_property
     def labels(self) -> Tensor:
@@ -176,9 +176,7 @@ class Subject:
     @cached_property
     def pairs(self) -> Tensor:
         """Each pair of neighbours in both orders, sorted, without self-loops: ``[2, m]``."""
-        pairs: Tensor = symmetrise(self.data).edge_index
-        pairs = pairs[:, pairs[0] != pairs[1]]
-        return pairs[:, (pairs[0] * self.num_nodes + pairs[1]).argsort()]
+        return neighbour_pairs(self.data.edge_index, self.num_nodes)
 
     @cached_property
     def degrees(self) -> Tensor:
@@ -188,10 +186,14 @@ class Subject:
     @cached_property
     def heterophily(self) -> Tensor:
         """The share of labelled neighbours with another label; NaN where it isn't defined."""
-        share = node_heterophily_vector(self.data)
+        known = self.label_pairs.num_neighbours > 0
+        return self.label_pairs.node_heterophily_vector().masked_fill(~known, float("nan"))
+
+    @cached_property
+    def label_pairs(self) -> LabelPairs:
+        """The pairs of labelled neighbours."""
         known = (self.labels >= 0)[self.pairs].all(dim=0)
-        counts = torch.bincount(self.pairs[0][known], minlength=self.num_nodes)
-        return share.masked_fill(counts == 0, float("nan"))
+        return LabelPairs(self.labels, self.pairs[:, known])
 
     @cached_property
     def spectrum(self) -> SpectralDensity:

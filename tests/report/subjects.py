@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from herofilter.data import csbm, select_split
+from herofilter.measures import data_card
 from herofilter.patchers import PolynomialPatcher
 from herofilter.report.subject import Curves, Record, Subject
 
@@ -44,6 +45,7 @@ def made_up(
         graph="made-up",
         model="HeroFilter",
         data=data,
+        card=data_card(data),
         id_of=lambda node: HOSTILE if node == 0 else f"node {node}",
         classes=classes,
         probabilities=probabilities,

@@ -144,7 +144,7 @@ def _homophily(subject: Subject) -> list[Chart]:
         slot.name: float(alike[slot.start : slot.stop].sum() / totals[slot.start : slot.stop].sum())
         for slot in slots
     }
-    level = {"edges of the graph": _edge_homophily(subject), "by chance": _chance(labels)}
+    level = {"edges of the graph": _same_share(subject), "by chance": _chance(labels)}
     charts = [_slot_chart(shares, level, float(alike.sum() / totals.sum()))]
     if max(slot.stop - slot.start for slot in slots) >= _LONG:
         share = (alike / totals.clamp(min=1)).double().masked_fill(totals == 0, float("nan"))
@@ -195,15 +195,14 @@ def _rank_chart(shares: dict[str, Tensor], level: dict[str, float]) -> Chart:
     return Chart("rank-homophily", "Is the order right?", finding, Figure("", (panel,)))
 
 
+def _same_share(subject: Subject) -> float:
+    counts = subject.label_pairs.counts
+    return float(counts.trace() / counts.sum().clamp(min=1))
+
+
 def _chance(labels: Tensor) -> float:
     sizes = torch.bincount(labels[labels >= 0]).double()
     return float((sizes / sizes.sum()).square().sum())
-
-
-def _edge_homophily(subject: Subject) -> float:
-    first, second = subject.labels[subject.pairs]
-    known = (first >= 0) & (second >= 0)
-    return float((first == second)[known].double().mean()) if bool(known.any()) else 0.0
 
 
 def _plain(name: str, grid: list[float], slope: float) -> Lines:

@@ -4,13 +4,6 @@ import math
 
 import torch
 
-from herofilter.data.structure import graph_structure
-from herofilter.measures import (
-    adjusted_homophily,
-    compatibility,
-    edge_heterophily,
-    label_informativeness,
-)
 from herofilter.report.figure import Bars, Figure, HeatMap, Lines, Panel
 from herofilter.report.interval import count, percent
 from herofilter.report.page_parts import Chart, Charts, Facts, Section, Words
@@ -29,21 +22,21 @@ def graph_section(subject: Subject) -> Section:
 
 
 def _sentences(subject: Subject) -> tuple[str, ...]:
-    shape = graph_structure(subject.data)
-    pairs = subject.pairs.size(1) // 2
+    card = subject.card
+    pairs = card.num_undirected_edges
     mean = 2 * pairs / max(subject.num_nodes, 1)
-    kind = "directed" if shape.directed else "undirected"
+    kind = "directed" if card.directed else "undirected"
     said = [
         f"{subject.graph} has {count(subject.num_nodes, 'node')} and {count(pairs, 'pair')} of "
         f"neighbours ({kind}), {mean:.1f} neighbours per node on average."
     ]
-    different = edge_heterophily(subject.data)
+    different = card.edge_heterophily
     if not math.isnan(different):
         word = _word(different)
         said.append(
             f"{percent(different, 0)} of its edges join nodes of different classes: {word}."
         )
-    told = label_informativeness(subject.data)
+    told = card.label_informativeness
     if not math.isnan(told):
         much = "much" if told > 0.3 else "something" if told > 0.05 else "next to nothing"
         said.append(
@@ -85,7 +78,7 @@ def _heterophily(subject: Subject) -> Chart:
 def _compatibility(subject: Subject) -> Chart:
     number = len(subject.classes)
     shares = torch.zeros(number, number)
-    found = compatibility(subject.data)
+    found = subject.label_pairs.compatibility()
     shares[: found.size(0), : found.size(1)] = found
     sizes = torch.bincount(subject.labels[subject.labels >= 0], minlength=number)
     kept = sizes.argsort(descending=True, stable=True)[:_MOST_CLASSES].sort().values
@@ -145,23 +138,23 @@ def _spectrum(subject: Subject) -> Chart:
 
 
 def _facts(subject: Subject) -> Facts:
-    shape = graph_structure(subject.data)
+    card = subject.card
     degrees = subject.degrees.double()
     values = {
         "nodes": f"{subject.num_nodes:,}",
-        "listed edges": f"{shape.num_edges:,}",
-        "pairs of neighbours": f"{subject.pairs.size(1) // 2:,}",
-        "directed": "yes" if shape.directed else "no",
-        "isolated nodes": f"{shape.num_isolated:,}",
-        "self-loops": f"{shape.num_self_loops:,}",
-        "repeated edges": f"{shape.num_duplicates:,}",
+        "listed edges": f"{card.num_edges:,}",
+        "pairs of neighbours": f"{card.num_undirected_edges:,}",
+        "directed": "yes" if card.directed else "no",
+        "isolated nodes": f"{card.num_isolated:,}",
+        "self-loops": f"{card.num_self_loops:,}",
+        "repeated edges": f"{card.num_duplicates:,}",
         "most neighbours": f"{int(degrees.max()) if degrees.numel() else 0:,}",
         "median of neighbours": f"{float(degrees.median()) if degrees.numel() else 0:.0f}",
         "features": f"{int(subject.data.num_features):,}",
         "classes": f"{len(subject.classes):,}",
-        "edge heterophily": _rounded(edge_heterophily(subject.data)),
-        "adjusted homophily": _rounded(adjusted_homophily(subject.data)),
-        "label informativeness": _rounded(label_informativeness(subject.data)),
+        "edge heterophily": _rounded(card.edge_heterophily),
+        "adjusted homophily": _rounded(card.adjusted_homophily),
+        "label informativeness": _rounded(card.label_informativeness),
     }
     return Facts(tuple(values.items()), "Data card", folded=True)
 
