@@ -21,7 +21,8 @@ def share_interval(right: int, total: int) -> tuple[float, float]:
     share, z = right / total, _Z**2 / total
     centre = (share + z / 2) / (1 + z)
     half = math.sqrt(share * (1 - share) * z + z**2 / 4) / (1 + z)
-    return max(0.0, centre - half), min(1.0, centre + half)
+    # rounding must not put an end on the wrong side of the share
+    return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
 
 
 def share_error(right: int, total: int) -> float:

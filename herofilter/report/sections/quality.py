@@ -96,12 +96,13 @@ def _opening(subject: Subject) -> str:
         f"{subject.model} is right for {percent(accuracy)} of the {part} nodes; always naming the "
         f"commonest class would be right for {percent(plain)}"
     )
-    if gain <= error:
-        return f"{said}, so it is not better than that beyond chance."
-    split = subject.record.split
-    if split is not None and len(subject.record.splits) > 1:
-        return f"{said}. The charts below show split {split}."
-    return f"{said}, {100 * gain:.1f} points less."
+    said += (
+        f", {100 * gain:.1f} points less."
+        if gain > error
+        else ", so it is not better than that beyond chance."
+    )
+    split, several = subject.record.split, len(subject.record.splits) > 1
+    return f"{said} The charts below show split {split}." if several else said
 
 
 def _comparison(subject: Subject) -> Chart:
