@@ -5,10 +5,17 @@ BIN := $(VENV)/bin
 # one process per core; COVERAGE=1 also measures which lines are covered
 PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal --durations=25
 
-.PHONY: run test test-slow test-all check setup clean
+.PHONY: run example test test-slow test-all check setup clean
 
 run: $(VENV)/.installed
 	$(BIN)/herofilter demo --out runs/demo
+
+AIRPORTS := --edges examples/airports/flights.csv --source origin --target destination --weight flights
+example: $(VENV)/.installed-tables
+	$(BIN)/herofilter fit $(AIRPORTS) --nodes examples/airports/airports.csv --label region \
+		--features latitude,departures --budget 60s --out runs/airports
+	$(BIN)/herofilter explain runs/airports --node ABE
+	@echo "predictions of all airports: runs/airports/predictions.csv"
 
 test: $(VENV)/.installed-dev
 	$(PYTEST) -m "not slow" $(if $(COVERAGE),--cov --cov-report=)
@@ -32,10 +39,15 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet -c constraints.txt -e .
 	touch $@
 
+$(VENV)/.installed-tables: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[tables]"
+	touch $@ $(VENV)/.installed
+
 $(VENV)/.installed-dev: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev]"
-	touch $@ $(VENV)/.installed
+	touch $@ $(VENV)/.installed $(VENV)/.installed-tables
 
 clean:
 	rm -rf $(VENV) runs .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

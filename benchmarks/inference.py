@@ -143,7 +143,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--write", action="store_true", help=f"write {RESULT} and a picture, too")
     parser.add_argument("--add", action="store_true", help="keep the file's other models, too")
     options = parser.parse_args(arguments)
-    names = [entry.name for entry in list_models()]
+    names = [entry.name for entry in list_models() if entry.gradients]
     if options.models is not None:
         names = [find_model(name).name for name in options.models.split(",")]
     graphs = options.graphs.split(",")

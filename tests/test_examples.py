@@ -51,6 +51,15 @@ EXAMPLES = {
             "agrees with torch: True",
         ],
     ),
+    "airports.py": (
+        ["15"],
+        [
+            "kept ",
+            "the edges help",
+            "88 airports had no region; the first of them:",
+            rf"ABE,,none,\w+,{NUMBER},{NUMBER},{NUMBER},{NUMBER},{NUMBER}",
+        ],
+    ),
     "csv_tables.py": (
         ["4"],
         [

@@ -7,6 +7,9 @@ from .bernnet import (
 from .bm_gcn import (
     BMGCN as BMGCN,
 )
+from .booster import (
+    Booster as Booster,
+)
 from .chebnet import (
     ChebNet as ChebNet,
 )
@@ -49,11 +52,17 @@ from .h2gcn import (
 from .linkx import (
     LINKX as LINKX,
 )
+from .majority import (
+    Majority as Majority,
+)
 from .mlp import (
     MLP as MLP,
 )
 from .nagphormer import (
     NAGphormer as NAGphormer,
+)
+from .neighbour_booster import (
+    NeighbourBooster as NeighbourBooster,
 )
 from .polyformer import (
     PolyFormer as PolyFormer,

@@ -29,6 +29,10 @@ class GCN(ConvStack):
     Args and shapes are those of :class:`ConvStack`.
     """
 
+    @property
+    def reach(self) -> int | None:
+        return len(self.convs)
+
     def init_convs(self, widths: list[int]) -> nn.ModuleList:
         convs = nn.ModuleList(itertools.starmap(GCNConv, itertools.pairwise(widths)))
         # the same map, but one that takes sparse features

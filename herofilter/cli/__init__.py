@@ -34,7 +34,7 @@ def main() -> None:
         raise SystemExit(2) from None
     except SystemExit as end:
         if isinstance(end.__context__, typer.Exit) and end.code == 130:
-            print("stopped; what was finished is kept", file=sys.stderr)
+            print("stopped; the same command goes on with what is finished", file=sys.stderr)
         raise
 
 

@@ -1,7 +1,8 @@
 """The commands for the user's tables: fit, predict, export."""
 
-import time
+import sys
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -35,13 +36,22 @@ def fit(
     label: Label,
     nodes: Nodes,
     out: Annotated[Path, typer.Option(help="Folder to write the model into.")] = Path("model"),
-    budget: Annotated[str, typer.Option(help="Time to search and train: 90s, 5m, 1h.")] = "5m",
+    budget: Annotated[
+        str, typer.Option(help="Time from start to end, predictions included: 90s, 5m, 1h.")
+    ] = "5m",
     model: Annotated[
-        str, typer.Option(help="What to keep: herofilter, gcn, mlp, or auto, the best of them.")
+        str,
+        typer.Option(
+            help="The one to train: herofilter, herofilter-labels, gcn, mlp, booster or "
+            "neighbour-booster; auto trains all and keeps the best."
+        ),
     ] = "auto",
+    metric: Annotated[
+        str, typer.Option(help="What validation chooses by: accuracy, balanced, f1, auc or ap.")
+    ] = "accuracy",
     trials: Annotated[
         int | None,
-        typer.Option(help="Trials per model at most; 1 trains the recommended settings."),
+        typer.Option(help="Trainings per model at most; 1 trains the recommended settings."),
     ] = None,
     columns: TableColumns = _USUAL,
     undirected: Undirected = False,
@@ -62,9 +72,11 @@ def fit(
     from herofilter.files import check_folder_target
     from herofilter.training.artifacts.sealed_folder import check_target
     from herofilter.training.search.budget import parse_budget
+    from herofilter.training.search.choices import check_contender, check_metric
 
-    started = time.perf_counter()
     seconds = parse_budget(budget)
+    check_contender(model)
+    check_metric(metric)
     check_folder_target(out)
     check_target(out)
     table_ending(edges, "edges")
@@ -74,24 +86,42 @@ def fit(
 
     from rich.console import Console
 
+    from herofilter.callbacks import notify
     from herofilter.data.tables.read_graph import read_tables
     from herofilter.measures import data_card, table_warnings
     from herofilter.patchers import patcher_memory
     from herofilter.predict.tables import predict_tables
     from herofilter.report.console import card_table, fit_table
     from herofilter.report.progress import FitBar, ProgressBar
+    from herofilter.training.artifacts.sealed_folder import SEARCH
+    from herofilter.training.search.contest import Clock, since_start
+    from herofilter.training.search.contest_store import finished_trainings
     from herofilter.training.search.fitting import fit_graph, with_split
 
-    graph = with_split(read_tables(edges, nodes, columns, directed=not undirected), seed)
+    clock = Clock(seconds, since_start())
     console = Console(quiet=as_json)
+    with FitBar(seconds, clock.elapsed) as callback:
+        notify(callback, "attempt", 0, name="reading tables")
+        graph = with_split(read_tables(edges, nodes, columns, directed=not undirected), seed)
     print_notes(graph.notes, as_json)
     card = data_card(graph.data, nodes.stem, patcher_memory(graph.data), graph.shown_classes)
     console.print(card_table(card))
     suspicious = table_warnings(graph, card)
     print_warnings(suspicious, as_json)
+    ends = datetime.now() + timedelta(seconds=seconds - clock.elapsed)
+    console.print(f"this takes up to {seconds:.0f} s, until {ends:%H:%M:%S}", highlight=False)
     fixed = [*(settings or []), *["class_weights=true"] * class_weights]
-    with FitBar(seconds) as callback:
-        fitted = fit_graph(graph, seconds, tuple(fixed), seed, callback, trials, model, suspicious)
+    try:
+        with FitBar(seconds, clock.elapsed) as callback:
+            fitted = fit_graph(
+                graph, clock, tuple(fixed), seed, callback, trials, model, metric, out, suspicious
+            )
+    except KeyboardInterrupt:
+        kept = finished_trainings(out)
+        if kept:
+            said = f"stopped; {kept} finished trainings are kept in {out / SEARCH}, and the same "
+            print(f"{said}command continues from them", file=sys.stderr)
+        raise
     model_kept, metrics = fitted.predictor, fitted.saved.metrics
     model_kept.save(out)
     predicted = predict_tables(model_kept)
@@ -99,18 +129,15 @@ def fit(
         predicted.write(out / "predictions.csv", callback)
     page = ""
     if with_report:
-        page = write_after(out, nodes.stem, time.perf_counter() - started, model_kept)
+        page = write_after(out, nodes.stem, clock.elapsed, model_kept)
     if as_json:
         said = {"said": list(fitted.said), "notes": list(graph.notes), "report": page}
         print_json({**metrics, **said})
         return
     console.print(fit_table(metrics))
     print_warnings(fitted.warnings[len(suspicious) :], as_json)
-    for line in (
-        *fitted.said,
-        f"written: {out} and {out / 'predictions.csv'}",
-        *[f"report: {page}"] * bool(page),
-    ):
+    written = f"written in {clock.elapsed:.0f} s: {out} and {out / 'predictions.csv'}"
+    for line in (*fitted.said, written, *[f"report: {page}"] * bool(page)):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 

@@ -238,7 +238,7 @@ def _make_shares(data: Data, config: Config, spec: GraphSpec) -> LabelShares | N
 
 @register_model(
     "fast-herofilter",
-    paper="Fast-HeroFilter (NeurIPS 2025)",
+    paper="HeroFilter (NeurIPS 2025)",
     needs="n·p patch entries",
     scales=True,
     directed=True,

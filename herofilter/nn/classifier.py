@@ -40,16 +40,25 @@ class NodeClassifier(nn.Module, ABC):
         by_rows: whether it reads features only through :func:`select`, so that they may stay on
             disk.
         in_parallel: whether it predicts in parts that several threads can compute at once.
+        boosted: whether it is trained by growing trees, not by gradient steps.
         ignores_graph: whether a node's logits depend on its own features alone.
+        reach: how many edges away the nodes are at most whose features a node's logits depend on,
+            if nothing but the degrees of these nodes matters besides and no layer knows the graph;
+            None where that isn't so.
     """
 
     feature_scaling: str = "none"
     full_batch: bool = False
     by_rows: bool = False
     in_parallel: bool = False
+    boosted: bool = False
     ignores_graph: bool = False
 
     scaler: FeatureScaler | None
+
+    @property
+    def reach(self) -> int | None:
+        return None
 
     def __init__(self) -> None:
         super().__init__()
@@ -133,6 +142,11 @@ class NodeClassifier(nn.Module, ABC):
 
     def refresh(self) -> None:
         """Choose the patches again, with the current filter."""
+
+    @property
+    def refresh_seconds(self) -> float:
+        """How long the last choice of patches took; 0 for a model that chooses none."""
+        return 0.0
 
     def restore(self) -> None:
         """Choose the patches again as they were, after weights were loaded."""

@@ -168,6 +168,10 @@ class HeroFilter(NodeClassifier):
         if isinstance(self.patcher, LearnedPatcher):
             self.patcher.refresh()
 
+    @property
+    def refresh_seconds(self) -> float:
+        return self.patcher.refresh_seconds if isinstance(self.patcher, LearnedPatcher) else 0.0
+
     def restore(self) -> None:
         if isinstance(self.patcher, LearnedPatcher):
             self.patcher.restore()

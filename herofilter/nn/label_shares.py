@@ -1,30 +1,26 @@
-"""Class shares: which known labels surround a node, as one token per relation."""
+"""Class shares of known neighbours as tokens, one per relation."""
 
 from collections.abc import Sequence
 
-import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
+from herofilter.nn.class_shares import ClassShares
 from herofilter.nn.dropout import Dropout
 from herofilter.spectral.polynomial_basis import Word
-from herofilter.spectral.products import csr_of
 
 
-class LabelShares(nn.Module):
+class LabelShares(ClassShares):
     r"""One token per relation: the class shares of a node's known neighbours.
 
     .. math::
         \mathbf{t}_v = \mathbf{W} \Big[ \frac{(\mathbf{B}^\circ \mathbf{Y})_v}{m_v} \,\Big\|\, m_v
         \Big] + \mathbf{b}, \qquad m_v = (\mathbf{B}^\circ \mathbf{Y})_v \mathbf{1}
 
-    where **Y** holds a one in the column of each known label and :math:`\mathbf{B}^\circ` is a
-    product of N and Nᵀ with its diagonal set to zero, so that no walk that returns to a node brings
-    back its own label. The difference :math:`\mathbf{B}\mathbf{Y} - \mathrm{diag}(\mathbf{B})
-    \mathbf{Y}` is taken in double precision and rounded, so that not even its last bits depend on
-    that label. In training a share of the labels is hidden at random at every step. No label is
-    known before :meth:`show` is called, and :meth:`show` must be given training labels only.
+    where the bracket has what :class:`~herofilter.nn.class_shares.ClassShares` computes, in which
+    no node meets its own label. In training a share of the labels is hidden at random at every
+    step.
 
     Args:
         matrix: the normalised adjacency N.
@@ -37,12 +33,9 @@ class LabelShares(nn.Module):
         >>> path = sp.csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
         >>> shares = LabelShares(path, [(False,)], num_classes=2, channels=8).eval()
         >>> shares.show(torch.tensor([0, 1, 1]))
-        >>> shares.shares()[0].tolist()
-        [[0.0, 1.0, 1.0], [0.5, 0.5, 2.0], [0.0, 1.0, 1.0]]
+        >>> shares().shape
+        torch.Size([1, 3, 8])
     """
-
-    known: Tensor
-    diagonals: Tensor
 
     def __init__(
         self,
@@ -52,14 +45,8 @@ class LabelShares(nn.Module):
         channels: int,
         mask: float = 0.5,
     ) -> None:
-        super().__init__()
-        self.words = tuple(words)
-        self.matrices = tuple(csr_of(one).double() for one in (matrix, sp.csr_array(matrix.T)))
+        super().__init__(matrix, words, num_classes)
         self.mask = Dropout(mask)
-        n = matrix.shape[0]
-        self.register_buffer("known", torch.zeros(n, num_classes).double(), persistent=False)
-        diagonals = torch.stack([_diagonal(matrix, word) for word in words])
-        self.register_buffer("diagonals", diagonals, persistent=False)
         self.weight = nn.Parameter(torch.empty(len(words), num_classes + 1, channels))
         self.bias = nn.Parameter(torch.empty(len(words), 1, channels))
         self.reset_parameters()
@@ -73,32 +60,12 @@ class LabelShares(nn.Module):
         nn.init.normal_(self.weight, std=0.1)
         nn.init.zeros_(self.bias)
 
-    def show(self, labels: Tensor) -> None:
-        """Store the labels that may be read; -1 stands for those that may not."""
-        self.known.zero_()
-        rows = (labels >= 0).nonzero().flatten()
-        self.known[rows, labels[rows]] = 1
-
-    @torch.no_grad()
     def shares(self) -> Tensor:
-        """Return the shares of each class and their sum before they were divided by it.
-
-        Shapes:
-            - output: ``[r, n, C + 1]``
-        """
+        """Return the shares and their sums, ``[r, n, C + 1]``; in training of some labels only."""
         known = self.known
         if self.training:
             known = known * (self.mask(torch.ones(known.size(0), 1)) != 0)
-        products = []
-        for word, diagonal in zip(self.words, self.diagonals, strict=True):
-            product = known
-            for transposed in word:
-                product = self.matrices[transposed] @ product
-            products.append(product - diagonal.unsqueeze(-1) * known)
-        # [r, n, C]
-        found = torch.stack(products).mul_(_STEPS).round_().div_(_STEPS)
-        total = found.sum(-1, keepdim=True)
-        return torch.cat([found / total.clamp(min=1 / _STEPS), total], dim=-1).float()
+        return self.shares_of(known)
 
     def forward(self, nodes: Tensor | None = None) -> Tensor:
         """Return the tokens of ``nodes``: ``[r, b, h]``."""
@@ -106,18 +73,3 @@ class LabelShares(nn.Module):
         if nodes is not None:
             shares = shares.index_select(1, nodes)
         return torch.baddbmm(self.bias, shares, self.weight)
-
-
-# far coarser than rounding errors of double precision, far finer than what a share can tell
-_STEPS = 2.0**30
-
-
-def _diagonal(matrix: sp.csr_array, word: Word) -> Tensor:
-    """Return the diagonal of a product of one or two factors."""
-    factors = [sp.csr_array(matrix.T) if transposed else matrix for transposed in word]
-    # of the float32 values that the products take
-    factors = [factor.astype(np.float32).astype(np.float64) for factor in factors]
-    found = factors[0].diagonal()
-    if len(factors) == 2:
-        found = (factors[1] * sp.csr_array(factors[0].T)).sum(axis=1)
-    return torch.from_numpy(found)

@@ -35,6 +35,7 @@ class ModelEntry:
         options: settings that only this model reads, each with the values to search over.
         by_rows: whether it reads only the rows of features that a mini-batch needs, so that
             they may stay on disk.
+        gradients: whether it is trained by gradient steps; boosted trees aren't.
     """
 
     name: str
@@ -46,6 +47,7 @@ class ModelEntry:
     batches: bool = False
     options: Mapping[str, tuple[Option, ...]] = field(default_factory=dict)
     by_rows: bool = False
+    gradients: bool = True
 
     def build(self, data: Data, config: Config, spec: GraphSpec | None = None) -> NodeClassifier:
         """Return a new model for a prepared graph.
@@ -68,6 +70,7 @@ def register_model(
     batches: bool = False,
     options: Mapping[str, tuple[Option, ...]] | None = None,
     by_rows: bool = False,
+    gradients: bool = True,
 ) -> Callable[[AnyBuilder], AnyBuilder]:
     """Register the decorated builder under ``name``; the contract tests pick it up."""
 
@@ -75,7 +78,16 @@ def register_model(
         if name in _MODELS:
             raise ConfigError(f"a model name must be new (got {name!r}, which is registered)")
         _MODELS[name] = ModelEntry(
-            name, paper, needs, scales, directed, build, batches, dict(options or {}), by_rows
+            name,
+            paper,
+            needs,
+            scales,
+            directed,
+            build,
+            batches,
+            dict(options or {}),
+            by_rows,
+            gradients,
         )
         return build
 

@@ -20,6 +20,7 @@ class LearnedPatcher(nn.Module, ABC):
         names: of the filters, of which some may have no columns.
         index: the chosen nodes, ``[n, p]``.
         frozen: whether the patches stay as they are while a model trains.
+        refresh_seconds: how long the last choice took, where that is worth knowing.
     """
 
     patch_size: int
@@ -27,6 +28,7 @@ class LearnedPatcher(nn.Module, ABC):
     names: tuple[str, ...]
     index: Tensor
     frozen = False
+    refresh_seconds = 0.0
 
     @property
     def num_nodes(self) -> int:

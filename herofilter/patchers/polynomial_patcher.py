@@ -1,5 +1,6 @@
 """The learned patcher for graphs of every size: polynomial filters, without eigenvectors."""
 
+import time
 from collections.abc import Iterator, Sequence
 
 import torch
@@ -148,9 +149,11 @@ class PolynomialPatcher(LearnedPatcher):
     @torch.no_grad()
     def restore(self) -> None:
         """Choose the patch members by the filters as they were at the last :meth:`refresh`."""
+        started = time.perf_counter()
         if self.ego_first:
             self.index[:, 0] = torch.arange(self.num_nodes)
         self._choose(self.learned, self.filters[0].coefficients(self.ranked_by))
+        self.refresh_seconds = time.perf_counter() - started
 
     def forward(self, nodes: Tensor | None = None) -> Patches:
         rows = torch.arange(self.num_nodes) if nodes is None else nodes

@@ -77,36 +77,35 @@ class ColumnExplanation:
 class ColumnExplainer:
     r"""Leave-one-column-out for single predictions of any trained model.
 
-        The features of a column are replaced by their means over the training nodes (for categories
-        the share of each), at the node itself or at one other node, and nothing else changes. With
-        :math:`\mathbf{X}'` for the features after that, the effect is
+    The features of a column are replaced by their means over the training nodes (for categories
+    the share of each), at the node itself or at one other node, and nothing else changes. With
+    :math:`\mathbf{X}'` for the features after that, the effect is
 
-        .. math::
-            \log p(\hat y \mid \mathbf{X}) - \log p(\hat y \mid \mathbf{X}').
+    .. math::
+        \log p(\hat y \mid \mathbf{X}) - \log p(\hat y \mid \mathbf{X}').
 
-        HeroFilter and models that ignore the graph compute all replacements together; other models
-        need a pass over the graph for each, so that on a large graph only the columns are tried in
-        which the node differs most from the mean, and only the neighbours with the largest weights.
+    HeroFilter and models that ignore the graph compute all replacements together; other models
+    need a pass over the graph for each, so that on a large graph only the columns are tried in
+    which the node differs most from the mean, and only the neighbours with the largest weights.
 
-        Args:
-            network: a trained model.
-            data: the graph it was built for, with features as they were read and edges as it reads
-                them; means are those of ``train_mask``, or of all nodes without one.
-            columns: which features each column consists of.
-            temperature: divides the logits, as fitted on validation nodes.
+    Args:
+        network: a trained model.
+        data: the graph it was built for, with features as they were read and edges as it reads
+            them; means are those of ``train_mask``, or of all nodes without one.
+        columns: which features each column consists of.
+        temperature: divides the logits, as fitted on validation nodes.
 
-        Example:
-            >>> from herofilter.data import csbm, select_split
-            >>> from herofilter.data.checks import MASKS
-    from herofilter.data.tables.column_ranges import column_ranges
-            >>> from herofilter.nn import HeroFilter
-            >>> from herofilter.patchers import FastPatcher
-            >>> data = select_split(csbm(num_nodes=60, num_classes=3), 0)
-            >>> network = HeroFilter(32, 3, patcher=FastPatcher(patch_size=4)(data))
-            >>> explainer = ColumnExplainer(network, data, column_ranges(None, 32))
-            >>> found = explainer.explain(7)
-            >>> found.columns[0].column.startswith("feature "), len(found.others) <= 3
-            (True, True)
+    Example:
+        >>> from herofilter.data import csbm, select_split
+        >>> from herofilter.data.tables.column_ranges import column_ranges
+        >>> from herofilter.nn import HeroFilter
+        >>> from herofilter.patchers import FastPatcher
+        >>> data = select_split(csbm(num_nodes=60, num_classes=3), 0)
+        >>> network = HeroFilter(32, 3, patcher=FastPatcher(patch_size=4)(data))
+        >>> explainer = ColumnExplainer(network, data, column_ranges(None, 32))
+        >>> found = explainer.explain(7)
+        >>> found.columns[0].column.startswith("feature "), len(found.others) <= 3
+        (True, True)
     """
 
     def __init__(

@@ -70,23 +70,36 @@ def train_table(summary: dict[str, Any]) -> Table:
     return table
 
 
+_SHOWN = {
+    "accuracy": "accuracy",
+    "balanced": "balanced_accuracy",
+    "F1": "macro_f1",
+    "AUC": "auc",
+}
+
+
 def fit_table(metrics: dict[str, Any]) -> Table:
     """Return the models that fit compared, one row each, the kept one marked."""
-    table = Table(title="What the models reach (%)")
-    titles = ("model", "validation", "test", "balanced", "macro F1", "calibration error", "trials")
-    for title in titles:
-        table.add_column(title, justify="left" if title == "model" else "right")
+    table = Table(
+        title="What the models reach (%)",
+        caption="* stopped by the clock" if metrics["unfinished"] else None,
+        show_edge=False,
+        pad_edge=False,
+    )
+    metric = metrics["metric"]
+    first = {"balanced": "balanced_accuracy", "f1": "macro_f1", "ap": "average_precision"}
+    key = first.get(metric, metric)
+    table.add_column("model", overflow="fold")
+    for title in (f"validation\n{metric}", *(f"test\n{name}" for name in _SHOWN), "runs"):
+        table.add_column(title, justify="right")
     for name, entry in metrics["models"].items():
-        test = entry["test"]
-        values = (
-            entry["validation"]["accuracy"],
-            test["accuracy"],
-            test["balanced_accuracy"],
-            test["macro_f1"],
-            test["calibration_error"],
-        )
-        marked = f"{entry['title']} (kept)" if name == metrics["kept"] else entry["title"]
-        table.add_row(marked, *(f"{100 * value:.1f}" for value in values), str(entry["trials"]))
+        mark = "" if entry["finished"] else " *"
+        title = f"{entry['title']}{mark}"
+        style = "bold" if name == metrics["kept"] else None
+        values = (entry["validation"][key], *(entry["test"][part] for part in _SHOWN.values()))
+        cells = ["" if value is None else f"{100 * value:.1f}" for value in values]
+        kept = f"{title} (kept)" if name == metrics["kept"] else title
+        table.add_row(kept, *cells, str(entry["trials"]), style=style)
     return table
 
 

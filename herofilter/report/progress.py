@@ -1,5 +1,6 @@
 """Progress bars that show the events of a callback on the error stream."""
 
+import sys
 import time
 from collections.abc import Sequence
 from types import TracebackType
@@ -108,18 +109,49 @@ class TuneBar(ProgressBar):
 
 
 class FitBar(ProgressBar):
-    """A bar for the searches of several models under one time budget."""
+    """A bar for contenders under one time budget; through a pipe a line for each training.
 
-    def __init__(self, budget: float, progress: Progress | None = None) -> None:
+    Args:
+        budget: seconds.
+        elapsed: seconds that have passed already.
+        progress: rich's progress; on the error stream by default.
+        lines: whether to print a line per training; by default where there is no terminal.
+    """
+
+    def __init__(
+        self,
+        budget: float,
+        elapsed: float = 0.0,
+        progress: Progress | None = None,
+        lines: bool | None = None,
+    ) -> None:
         super().__init__("preparing", budget, progress)
-        self.budget, self.started = budget, time.perf_counter()
+        self.budget, self.started = budget, time.perf_counter() - elapsed
+        self.lines = not self.progress.console.is_terminal if lines is None else lines
+        self.under_way = ""
 
     def __call__(self, event: Event) -> None:
-        self.progress.update(
-            self.task,
-            completed=min(time.perf_counter() - self.started, self.budget),
-            description=f"{event.name}: {_trials(event)}",
-        )
+        elapsed = time.perf_counter() - self.started
+        text = None
+        if event.stage == "attempt":
+            number = f", training {event.done + 1}" if event.done else ""
+            text = self.under_way = f"{event.name}{number}"
+        elif event.stage == "epoch":
+            accuracy = 100 * event.number("val_accuracy")
+            text = f"{self.under_way}: epoch {event.done}, validation {accuracy:.1f} %"
+        elif event.stage == "trial" and self.lines:
+            line = f"{event.name}: {_outcome(event)}"
+            passed = f"{elapsed:.0f} of {self.budget:.0f} s"
+            print(f"{line} ({passed})", file=sys.stderr, flush=True)
+        self.progress.update(self.task, completed=min(elapsed, self.budget), description=text)
+
+
+def _outcome(event: Event) -> str:
+    state = str(event.values["state"] or "")
+    if event.values["score"] is None:
+        return state
+    parts = [f"validation {100 * event.number('score'):.1f} %", state]
+    return ", ".join([*filter(None, parts), f"{event.number('took'):.0f} s"])
 
 
 def _trials(event: Event) -> str:

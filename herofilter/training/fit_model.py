@@ -66,6 +66,7 @@ def with_validation(data: Data, fraction: float, seed: int = 0) -> Data:
     is for training only.
 
     Example:
+        >>> import torch
         >>> data = Data(y=torch.tensor([0] * 10 + [1] * 20 + [-1]), num_nodes=31)
         >>> data = with_validation(data, 0.2)
         >>> int(data.train_mask.sum()), int(data.val_mask.sum())

@@ -41,6 +41,7 @@ class TrainResult:
 
     ``report`` has all measures on the test nodes, see
     :func:`~herofilter.training.metrics.full_score`; it is empty when they weren't read.
+    ``out_of_time`` says that the deadline ended it.
     """
 
     train: Score
@@ -51,6 +52,7 @@ class TrainResult:
     interrupted: bool = False
     history: list[Epoch] = field(default_factory=list)
     report: dict[str, Any] = field(default_factory=dict)
+    out_of_time: bool = False
 
 
 def train(
@@ -60,6 +62,7 @@ def train(
     callback: Callback | None = None,
     score_test: bool = True,
     checkpoint: Checkpoint | None = None,
+    deadline: float | None = None,
 ) -> TrainResult:
     """Train ``model`` on the graph's split and leave the best state in it.
 
@@ -75,7 +78,9 @@ def train(
             ``val_loss`` and ``val_accuracy``; an exception that it raises ends training.
         score_test: whether to read the test labels at all; without it the test score is NaN.
         checkpoint: where to save the state of training, and to continue from if it was killed; the
-            result is then the same as without a stop.
+            result is then the same as without a stop. Boosted trees, a matter of seconds, begin
+            anew.
+        deadline: a value of :func:`time.perf_counter` past which no epoch begins but the first.
 
     Example:
         >>> from herofilter import FastPatcher, HeroFilter, csbm, select_split
@@ -93,6 +98,11 @@ def train(
     model.show_labels(known)
     started = time.perf_counter()
     stopping = EarlyStopping(config.monitor, config.patience or STRONG.patience)
+    if model.boosted:
+        # not imported to train, or use, anything else
+        from herofilter.training.boosting import boosting_rounds, boosting_stopping
+
+        stopping = boosting_stopping(config)
     batch_size = _batch_size(model, train_nodes.numel(), config.batch_size)
     interrupted = False
     with seeded(config.seed) as generator, one_thread(is_small(int(data.num_nodes or 0))):
@@ -105,9 +115,15 @@ def train(
             model.start_filter(known)
             if checkpoint is not None:
                 checkpoint.start(progress, given)
-            for epoch in _epochs(progress, data, config, train_nodes, batch_size, checkpoint):
+            epochs = _epochs(progress, data, config, train_nodes, batch_size, checkpoint, deadline)
+            if model.boosted:
+                epochs = boosting_rounds(model, progress, data, config, deadline)
+            for epoch in epochs:
                 metrics = {key: value for key, value in asdict(epoch).items() if key != "epoch"}
                 notify(callback, "epoch", epoch.epoch + 1, config.epochs, values=metrics)
+                # the patches of the last weights are still to be chosen
+                if deadline is not None and _past(deadline - model.refresh_seconds):
+                    break
         except KeyboardInterrupt:
             interrupted = True
             if not progress.history:
@@ -135,6 +151,7 @@ def train(
         interrupted=interrupted,
         history=progress.history,
         report=report,
+        out_of_time=not interrupted and not _is_over(progress, config),
     )
 
 
@@ -201,12 +218,15 @@ def _epochs(
     train_nodes: Tensor,
     batch_size: int,
     checkpoint: Checkpoint | None,
+    deadline: float | None,
 ) -> Iterator[Epoch]:
     model, stopping = progress.model, progress.stopping
     val_nodes = data.val_mask.nonzero().view(-1)
-    while progress.epoch < config.epochs and not stopping.is_over(progress.epoch - 1):
+    while not _is_over(progress, config):
         number = progress.epoch
-        if progress.step == 0 and _may_refresh(number, config):
+        # one choice now and one at the end must fit
+        in_time = deadline is None or not _past(deadline - 2 * model.refresh_seconds)
+        if progress.step == 0 and _may_refresh(number, config) and in_time:
             model.refresh()
         model.train()
         parts = progress.batches(train_nodes, batch_size)
@@ -231,6 +251,15 @@ def _epochs(
             checkpoint.offer()
 
 
+def _past(deadline: float) -> bool:
+    return time.perf_counter() >= deadline
+
+
+def _is_over(progress: Progress, config: TrainConfig) -> bool:
+    done = len(progress.history)
+    return done >= config.epochs or progress.stopping.is_over(done - 1)
+
+
 def _step(
     model: NodeClassifier,
     batch: Batch,
@@ -251,7 +280,9 @@ def _step(
     auxiliary = model.auxiliary_loss()
     if auxiliary is not None:
         loss = loss + auxiliary
-    loss.backward()  # type: ignore[no-untyped-call]
+    # the most frequent class has no weights
+    if optimizers:
+        loss.backward()  # type: ignore[no-untyped-call]
     for optimizer in optimizers:
         optimizer.step()
     return float(loss.detach())

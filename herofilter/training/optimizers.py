@@ -36,7 +36,7 @@ def make_optimizers(
         filters = model.filter_parameters()
         groups.append({"params": filters, "weight_decay": 0.0, "lr": config.filter_lr or config.lr})
     kept = [group for group in groups if group["params"]]
-    optimizers: list[torch.optim.Optimizer] = [
-        torch.optim.Adam(kept, lr=config.lr, fused=True),
-    ]
+    optimizers: list[torch.optim.Optimizer] = []
+    if kept:
+        optimizers.append(torch.optim.Adam(kept, lr=config.lr, fused=True))
     return [*optimizers, RowAdam(tables, lr=config.lr)] if tables else optimizers

@@ -106,14 +106,16 @@ def fit_split(
     config: Config,
     split: int = 0,
     callback: Callback | None = None,
+    deadline: float | None = None,
 ) -> Trained:
     """Build a model for a graph and train it on one split, for a choice among several.
 
-    Test labels can't have a say: they are hidden from the training.
+    Test labels can't have a say: they are hidden from the training. ``deadline`` is that of
+    :func:`~herofilter.training.loop.train`.
     """
     prepared = graphs.form(model, config)
     spec = GraphSpec.of(prepared, graphs.num_classes)
-    return fit_prepared(prepared, spec, model, config, split, callback)
+    return fit_prepared(prepared, spec, model, config, split, callback, deadline=deadline)
 
 
 def fit_prepared(
@@ -125,6 +127,7 @@ def fit_prepared(
     callback: Callback | None = None,
     score_test: bool = False,
     checkpoint: Checkpoint | None = None,
+    deadline: float | None = None,
 ) -> Trained:
     """Build a model for a prepared graph and train it on one split.
 
@@ -140,6 +143,7 @@ def fit_prepared(
         score_test=score_test,
         checkpoint=checkpoint,
         spec=spec,
+        deadline=deadline,
     )
     return Trained(model, config, spec, network, prepared, split, result)
 
@@ -153,14 +157,14 @@ def train_split(
     score_test: bool = True,
     checkpoint: Checkpoint | None = None,
     spec: GraphSpec | None = None,
+    deadline: float | None = None,
 ) -> tuple[NodeClassifier, TrainResult]:
     """Build a registered model for a prepared graph, train it on one split, return both."""
     config = resolve_defaults(prepared, config)
     with seeded(config.train.seed):
         network = find_model(model).build(prepared, config, spec)
-    return network, train(
-        network, select_split(prepared, split), config.train, callback, score_test, checkpoint
-    )
+    data = select_split(prepared, split)
+    return network, train(network, data, config.train, callback, score_test, checkpoint, deadline)
 
 
 def without_test_labels(prepared: Data, split: int) -> Data:

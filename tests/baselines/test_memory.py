@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="peaks are read as Linux has them"),
 ]
 
-SCALING = [entry.name for entry in list_models() if entry.scales]
+SCALING = [entry.name for entry in list_models() if entry.scales and entry.gradients]
 # twice, and something for what is rounded up; all pairs of nodes would be four
 MOST = 2.7
 Growth = Callable[[str], float]

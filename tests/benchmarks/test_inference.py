@@ -27,7 +27,7 @@ from herofilter.reproduce.speed.inference_work import (
 )
 from tests.benchmarks.here import here
 
-MODELS = [entry.name for entry in list_models()]
+MODELS = [entry.name for entry in list_models() if entry.gradients]
 
 
 @pytest.fixture(autouse=True)

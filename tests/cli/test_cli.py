@@ -142,7 +142,7 @@ def test_train(cli: Cli, mine: str, tmp_path: Path) -> None:
         "environment.json",
         "metrics.json",
         "split-0",
-        "split-1",
+        "split-2",
     }
     saved = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
     expected = Config().replace(patch_size=4, hidden_channels=8, epochs=3)
@@ -224,7 +224,7 @@ def test_ctrl_c_keeps_finished_splits(cli: Cli, mine: str, tmp_path: Path) -> No
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_says_that_finished_splits_are_kept(cli: Cli, mine: str) -> None:
     outcome = cli("train", mine, *QUICK, "--splits", "0,1", "--out", "run")
-    assert outcome.err == "stopped; what was finished is kept\n"
+    assert outcome.err == "stopped; the same command goes on with what is finished\n"
 
 
 # auto
@@ -290,9 +290,9 @@ def test_the_users_graph_is_trained_by_auto(
     cli: Cli, mine: str, monkeypatch: pytest.MonkeyPatch, args: list[str], model: str
 ) -> None:
     def quick(train: Callable[..., Any], index: int) -> Callable[..., Any]:
-        def run(*given: Any) -> Any:
+        def run(*given: Any, **more: Any) -> Any:
             config = given[index].replace(patch_size=4, epochs=1)
-            return train(*given[:index], config, *given[index + 1 :])
+            return train(*given[:index], config, *given[index + 1 :], **more)
 
         return run
 
@@ -670,7 +670,10 @@ def test_ctrl_c_keeps_finished_trials(
     with monkeypatch.context() as patch:
         patch.setattr(rich.progress.Progress, "update", press)
         outcome = cli("tune", mine, *FEW)
-    assert (outcome.code, outcome.err) == (130, "stopped; what was finished is kept\n")
+    assert (outcome.code, outcome.err) == (
+        130,
+        "stopped; the same command goes on with what is finished\n",
+    )
     kept = json.loads((tmp_path / "runs/tune-mine/trials.json").read_text())
     assert [trial["state"] for trial in kept] == ["completed"]
     assert cli("tune", mine, *FEW, "--json").json()["trials"]["completed"] == 2
@@ -749,7 +752,10 @@ def test_ctrl_c_keeps_finished_jobs(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
     with monkeypatch.context() as patch:
         patch.setattr(rich.progress.Progress, "update", press)
         outcome = cli(*SMALL, "--columns", "mlp", "--out", "a")
-    assert (outcome.code, outcome.err) == (130, "stopped; what was finished is kept\n")
+    assert (outcome.code, outcome.err) == (
+        130,
+        "stopped; the same command goes on with what is finished\n",
+    )
     assert [path.name for path in Path("a").iterdir()] == ["karate-mlp-seed-0.json"]
     assert cli(*SMALL, "--columns", "mlp", "--out", "a").code == 0
 

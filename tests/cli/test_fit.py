@@ -2,17 +2,22 @@
 
 import csv
 import json
+import re
 import shutil
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet
 import pytest
 
 from herofilter import HeroFilterClassifier
+from herofilter.training import recipe
 from herofilter.training.artifacts.model_folder import SavedModel
+from herofilter.training.search.choices import CONTENDER_NAMES
+from herofilter.training.search.contenders import CONTENDERS
 from tests.cli.test_cli import Cli, Outcome, cli as cli
 from tests.user_tables import NAMES, write_tables
 
@@ -49,7 +54,8 @@ def test_three_commands_from_tables_to_reasons(cli: Cli, fitted: Outcome) -> Non
     assert "note: repeated edges were merged: 3 rows of" in fitted.err
     assert "Data card: nodes" in fitted.out
     assert "\nkept " in fitted.out
-    assert "written: model and model/predictions.csv" in fitted.out
+    assert re.search(r"written in \d+ s: model and model/predictions.csv", fitted.out)
+    assert re.search(r"this takes up to 600 s, until \d\d:\d\d:\d\d", fitted.out)
     known = rows("model/predictions.csv")
     assert list(known[0]) == ["id", "label", "part", "prediction", "confidence", *NAMES]
     assert [row["id"] for row in known] == [f"user:{i}" for i in range(110)]
@@ -74,11 +80,16 @@ def test_three_commands_from_tables_to_reasons(cli: Cli, fitted: Outcome) -> Non
     assert Path("same.csv").read_bytes() == Path("model/predictions.csv").read_bytes()
 
 
-def test_metrics_hold_three_models_and_every_measure(fitted: Outcome) -> None:
+def test_metrics_hold_all_contenders_and_every_measure(fitted: Outcome) -> None:
     metrics = json.loads(Path("model/metrics.json").read_text())
-    assert list(metrics["models"]) == ["mlp", "gcn", "herofilter"]
-    assert [metrics["models"][name]["title"] for name in ("mlp", "gcn")] == ["mlp", "gcn"]
-    assert metrics["models"]["herofilter"]["title"] in fitted.out
+    assert tuple(metrics["models"]) == CONTENDER_NAMES
+    assert [metrics["models"][name]["title"] for name in ("mlp", "gcn")] == ["MLP", "GCN"]
+    # patches of four nodes aren't HeroFilter's
+    assert metrics["models"]["herofilter"]["title"] == "summary-mixer"
+    for entry in metrics["models"].values():
+        assert entry["title"] in fitted.out
+    for contender in CONTENDERS:
+        assert f"{contender.title}: validation " in fitted.err
     best = max(metrics["models"].values(), key=lambda entry: entry["validation"]["accuracy"])
     kept = metrics["models"][metrics["kept"]]
     assert kept["validation"]["accuracy"] == best["validation"]["accuracy"]
@@ -100,6 +111,7 @@ def test_a_model_folder_has_its_parts_and_no_pickle(fitted: Outcome) -> None:
         "metrics.json",
         "model.json",
         "predictions.csv",
+        "search",
         "weights.safetensors",
     }
     assert SavedModel.load("model").classes == NAMES
@@ -228,6 +240,31 @@ def test_the_same_seed_gives_the_same_predictions(cli: Cli, tmp_path: Path) -> N
     assert first == second
 
 
+def test_ctrl_c_says_what_is_kept_and_the_same_command_continues(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_tables(tmp_path, num_nodes=60)
+    train, trained = recipe.train, []
+
+    def stop_at_the_third(*given: Any, **named: Any) -> Any:
+        trained.append(type(given[0]).__name__)
+        if len(trained) == 3:
+            raise KeyboardInterrupt
+        return train(*given, **named)
+
+    monkeypatch.setattr(recipe, "train", stop_at_the_third)
+    stopped = cli(*FIT, "--out", "model", *QUICK)
+    assert stopped.code == 130
+    assert (
+        "stopped; 2 finished trainings are kept in model/search, and the same command continues "
+        "from them" in stopped.err
+    )
+    assert cli(*FIT, "--out", "model", *QUICK).code == 0
+    assert trained[3] == trained[2] == "MLP"
+    models = json.loads(Path("model/metrics.json").read_text())["models"]
+    assert models["majority"]["trials"] == models["booster"]["trials"] == 1
+
+
 def test_classes_are_spelt_as_in_the_table(cli: Cli, tmp_path: Path) -> None:
     write_tables(tmp_path, num_nodes=60)
     text = Path("nodes.csv").read_text().replace(",chem\n", ",\n")
@@ -308,6 +345,8 @@ def test_unknown_ids_and_encodings(cli: Cli, fitted: Outcome) -> None:
         (("--budget", "soon"), "a budget must be a time such as 90s, 30m or 2h (got 'soon')"),
         (("--features", "agee"), "the nodes must have a column 'agee'"),
         (("--out", "."), "must be"),
+        (("--metric", "acc"), "metric must be one of accuracy, balanced, f1, auc, ap (got 'acc')"),
+        (("--model", "gnc"), "(got 'gnc') (did you mean 'gcn'?)"),
     ],
 )
 def test_mistakes_are_one_sentence(

@@ -159,6 +159,36 @@ def test_on_a_large_graph_the_most_unusual_columns_are_tried(
     assert len(passes) == 1 + 4 + 2 + 2
 
 
+@pytest.mark.parametrize("layers", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_part_of_a_large_graph_gives_the_same_logits(layers: int, weighted: bool) -> None:
+    # a long ring with some chords: most of it is out of reach
+    start = torch.arange(200)
+    ends = torch.cat([(start + 1) % 200, (start[::9] + 3) % 200])
+    edges = torch.stack([torch.cat([start, start[::9]]), ends])
+    generator = torch.Generator().manual_seed(0)
+    data = Data(x=torch.randn(200, 4, generator=generator), edge_index=edges, y=start % 3)
+    if weighted:
+        data.edge_weight = torch.rand(edges.size(1), generator=generator)
+    config = SMALL.with_settings([f"num_layers={layers}"])
+    prepared = prepare(data, config, "gcn")
+    with seeded(0):
+        model = find_model("gcn").build(prepared, config).eval()
+    variants = changed_rows(model, prepared, prepared, 50)
+    assert isinstance(variants, ChangedGraph)
+    assert int(variants.part.num_nodes) < 40
+    changed = torch.tensor([50, 51, 48])
+    rows = torch.randn(3, 4, generator=generator)
+    found = variants.logits(changed, rows)
+    for node, row, logits in zip(changed.tolist(), rows, found, strict=True):
+        other = copy.copy(prepared)
+        other.x = prepared.x.clone()
+        other.x[node] = row
+        expected = predict_logits(model, other, torch.tensor([50]))[0]
+        assert logits.tolist() == pytest.approx(expected.tolist(), abs=1e-5)
+        assert not torch.allclose(expected, predict_logits(model, prepared)[50], atol=1e-4)
+
+
 def test_the_way_fits_the_model() -> None:
     data = graph()
     for name, kind in (("herofilter", ChangedTokens), ("gcn", ChangedGraph)):

@@ -100,7 +100,7 @@ def test_dataset_table() -> None:
 
 def entry(name: str, **fields: object) -> ModelEntry:
     kept: dict[str, object] = {"paper": "A (ICLR 2020)", "needs": "the edges", "scales": True}
-    kept |= {"directed": False, "build": None, **fields}
+    kept |= {"directed": False, "builder": None, **fields}
     return ModelEntry(name, **kept)  # type: ignore[arg-type]
 
 

@@ -108,11 +108,28 @@ def test_a_search_by_time_and_by_trials() -> None:
     assert shown(bar) == ("2 trials, best validation 50.0 %, 5 min left", 2, 5)
 
 
-def test_a_fit_names_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    times = iter([10.0, 40.0, 900.0])
+def test_a_fit_names_the_phase_the_epoch_and_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([10.0, 15.0, 40.0, 900.0])
     monkeypatch.setattr(module.time, "perf_counter", lambda: next(times))
-    bar = FitBar(300.0, silent())
-    bar(trial(3, 1.0, 0.75))
-    assert shown(bar) == ("mlp: 3 trials, best validation 75.0 %", 30, 300)
-    bar(trial(4, 1.0, 0.75))
-    assert shown(bar) == ("mlp: 4 trials, best validation 75.0 %", 300, 300)
+    bar = FitBar(300.0, 2.0, silent(), lines=False)
+    bar(Event("attempt", 1, name="GCN"))
+    assert shown(bar) == ("GCN, training 2", 7, 300)
+    bar(Event("epoch", 12, values={"val_accuracy": 0.75}))
+    assert shown(bar) == ("GCN, training 2: epoch 12, validation 75.0 %", 32, 300)
+    bar(Event("epoch", 13, values={"val_accuracy": 0.76}))
+    assert shown(bar)[1:] == (300, 300)
+
+
+def test_through_a_pipe_a_fit_has_a_line_per_training(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module.time, "perf_counter", lambda: 20.0)
+    bar = FitBar(300.0, 12.0, silent())
+    for score, state in ((0.5, ""), (0.25, "stopped by the clock"), (None, "not enough time")):
+        values = {"score": score, "state": state, "took": 4.0}
+        bar(Event("trial", 1, name="GCN", values=values))
+    assert capsys.readouterr().err.splitlines() == [
+        "GCN: validation 50.0 %, 4 s (12 of 300 s)",
+        "GCN: validation 25.0 %, stopped by the clock, 4 s (12 of 300 s)",
+        "GCN: not enough time (12 of 300 s)",
+    ]

@@ -57,7 +57,8 @@ def test_rows_with_directions_are_not_ranked() -> None:
 
 
 def test_every_model_that_exists_has_a_row() -> None:
-    models = {entry.name for entry in list_models()}
+    # boosted trees are contenders on the user's tables, not in the tables of the paper
+    models = {entry.name for entry in list_models() if entry.gradients}
     assert set(ROWS) >= models
     assert set(MORE) & models == set(MORE) & set(ROWS)
 

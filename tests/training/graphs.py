@@ -1,10 +1,12 @@
 """A small graph, small settings and two small models for the tests of training."""
 
+import pyarrow as pa
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from herofilter.config import Config
-from herofilter.data import csbm, select_split
+from herofilter.data import TableGraph, csbm, select_split
+from herofilter.data.tables.encoder import FeatureEncoder
 from herofilter.nn import HeroFilter, NodeClassifier
 from herofilter.patchers import SpectralPatcher
 from herofilter.training import seeded
@@ -52,3 +54,10 @@ def linear() -> Linear:
 def copies(model: nn.Module) -> dict[str, Tensor]:
     """Return the model's state as it is now."""
     return {key: value.clone() for key, value in model.state_dict().items()}
+
+
+def table_graph(data: Data) -> TableGraph:
+    """Return the first split of a graph as the user's graph, its classes named by letters."""
+    classes = tuple("abcdefgh"[: int(data.y.max()) + 1])
+    ids = pa.array(range(int(data.num_nodes or 0)))
+    return TableGraph(select_split(data, 0), ids, classes, FeatureEncoder(()))

@@ -30,7 +30,7 @@ NAMES = ("ant", "bee", "cat")
 def fitted(
     model: str = "herofilter", config: Config = SMALL, data: Data | None = None
 ) -> Predictor:
-    return fit_model(with_validation(graph() if data is None else data, 0.3), NAMES, model, config)
+    return fit_model(with_validation(graph(), 0.3), NAMES, model, config)
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_everything_is_done_once(model: str, work: Counter[str], tmp_path: Path)
     assert not work
     for _ in range(3):
         assert torch.equal(loaded.predict_proba(), fit.predict_proba())
-    assert list(loaded.stream(torch.tensor([5, 2])))[0].shape == (2, 3)
+    assert next(loaded.stream(torch.tensor([5, 2]))).shape == (2, 3)
     assert work == {"build": 1, "prepare": 1}
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from herofilter.data import is_graph_path, load_dataset, load_graph_folder, save_graph_folder
+from herofilter.data import is_graph_path, load_graph_folder, save_graph_folder
 from herofilter.data.checks import MASKS
 from herofilter.data.tables.encoder import FeatureEncoder
 from herofilter.data.tables.read_graph import TableGraph
@@ -46,6 +46,9 @@ class GraphSource:
 
     def load(self, folder: Path) -> Data:
         """Read the graph; ``folder`` is the model folder."""
+        # a model that holds its graph needs no reader of datasets
+        from herofilter.data import load_dataset
+
         name: str | Path = self.name
         if self.split is None and is_graph_path(name):
             name = (folder / name).resolve()

@@ -18,15 +18,19 @@ KIND = "herofilter model"
 FORMAT = 1
 # not part of a model, but of no use beside another one
 BESIDE = ("predictions.csv", "report.html", "MODEL_CARD.md", "made.json")
+# the finished trainings of a fit, with or without a model beside them
+SEARCH = "search"
 
 
 def check_target(folder: str | Path) -> None:
     """Raise a :class:`RunError` unless a model may be written into ``folder``.
 
-    It must be absent, empty, or hold a model, which is then replaced.
+    It must be absent, empty but for a search, or hold a model, which is then replaced.
     """
     folder = Path(folder)
-    empty = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+    empty = not folder.exists() or (
+        folder.is_dir() and all(path.name == SEARCH for path in folder.iterdir())
+    )
     if not empty and _read_seal(folder) is None:
         raise RunError(
             f"the model folder must be new, empty or hold a model to replace (got {folder}); "

@@ -1,77 +1,48 @@
-"""A model for the user's graph: a search under a time budget, with two baselines beside it."""
+"""A model for the user's graph: contenders compared within a time, the best one kept."""
 
-import math
-import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from torch_geometric.data import Data
 
-from herofilter.callbacks import Callback, Event
-from herofilter.config import Config
+from herofilter.callbacks import Callback
 from herofilter.data import TableGraph, check_graph, num_splits, random_splits
-from herofilter.errors import ConfigError, GraphError, RunError, check_choice
+from herofilter.errors import ConfigError, GraphError, RunError
 from herofilter.measures import FitWarning
-from herofilter.nn.graph_defaults import resolve_defaults
-from herofilter.nn.naming import model_title
+from herofilter.training.artifacts.fingerprint import fingerprint
 from herofilter.training.artifacts.model_folder import SavedModel
-from herofilter.training.loop import TrainResult
 from herofilter.training.metrics import full_score
 from herofilter.training.predictor import Predictor
-from herofilter.training.recipe import PreparedGraphs, fit_split, make_predictor, settle
+from herofilter.training.search.choices import METRICS, check_contender, check_metric
+from herofilter.training.search.contenders import INSTALL_BOOSTERS, available
+from herofilter.training.search.contest import Candidate, Clock, Contest, prefer
+from herofilter.training.search.contest_store import ContestStore
 from herofilter.training.search.result_warnings import result_warnings
-from herofilter.training.search.session import Search
-from herofilter.training.search.space import changed_settings, make_space
-from herofilter.training.search.study import memory_study
+from herofilter.training.search.verdict import (
+    Comparison,
+    edges_sentence,
+    paired_errors,
+    paired_hits,
+)
 
 FRACTIONS = (0.6, 0.2, 0.2)
-# of the budget, and trials at most; the last is what the others are compared with
-SHARES = {"mlp": (0.15, 8), "gcn": (0.15, 8), "herofilter": (0.7, 40)}
-BASELINES = {"mlp": "a perceptron without edges", "gcn": "a GCN"}
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One model with the settings that validation preferred, trained and scored.
-
-    Args:
-        predictor: the trained model, calibrated.
-        result: how its training went.
-        val: measures on the validation nodes, which chose settings and epoch.
-        test: measures on the test nodes, which chose nothing.
-        trials: how many settings were tried.
-        seconds: search and training together.
-        changed: settings that aren't those recommended for the graph.
-    """
-
-    predictor: Predictor
-    result: TrainResult
-    val: dict[str, Any]
-    test: dict[str, Any]
-    trials: int
-    seconds: float
-    changed: dict[str, Any]
-
-    @property
-    def model(self) -> str:
-        """The name of the model."""
-        return self.predictor.saved.model
-
-    @property
-    def title(self) -> str:
-        """What the candidate is: HeroFilter only if its settings leave it all of its parts."""
-        return model_title(self.model, self.predictor.saved.config)
+# trainings of one contender at most: more would choose the luckiest
+TRIALS = 40
 
 
 @dataclass(frozen=True)
 class Fitted:
     """The model to keep, the candidates it was chosen from, and sentences about the choice.
 
+    ``unfinished`` has the titles of contenders without a training that ended by itself;
     ``warnings`` are those about the tables that were handed over, then those about the scores.
     """
 
     predictor: Predictor
     candidates: dict[str, Candidate]
+    unfinished: tuple[str, ...]
     said: tuple[str, ...]
     warnings: tuple[FitWarning, ...] = ()
 
@@ -83,131 +54,113 @@ class Fitted:
 
 def fit_graph(
     graph: TableGraph,
-    budget: float = 300.0,
+    budget: float | Clock = 300.0,
     settings: tuple[str, ...] = (),
     seed: int = 0,
     callback: Callback | None = None,
     trials: int | None = None,
     model: str = "auto",
+    metric: str = "accuracy",
+    out: str | Path | None = None,
     warnings: tuple[FitWarning, ...] = (),
 ) -> Fitted:
-    """Search for a model of a graph under a time budget, and compare it with MLP and GCN.
+    """Compare several models of a graph within a time, and keep the one that validation prefers.
 
-    A perceptron and a GCN are tuned first, each on 15 % of the budget, then HeroFilter on the
-    rest; a search ends early when further trials say little. The model with the highest
-    validation accuracy is kept, HeroFilter if there are several. Test labels are read once, for
-    the measures of the three. Without masks the labelled nodes are split 60 / 20 / 20 within
-    each class.
+    The contenders are the most frequent class, a gradient booster on the node's own columns, a
+    perceptron, a gradient booster that also reads neighbours' columns and known labels, a GCN, and
+    HeroFilter without and with known labels. Each is trained once with its recommended settings,
+    the cheapest first; the time that is left goes into a search, most of it where validation says
+    that it pays. Of equals the simpler one is kept. A training that the clock stops keeps its best
+    state. Test labels are read once, for the measures of the contenders' best models. Without
+    masks the labelled nodes are split 60 / 20 / 20 within each class.
 
     Args:
         graph: the user's graph, with labels.
-        budget: seconds.
+        budget: seconds, or a clock that has started already.
         settings: ``key=value`` settings that aren't searched.
         seed: of splits, searches and trainings.
-        callback: takes an event of stage ``trial`` after every trial, named after the model.
-        trials: settings to try at most for each model; with 1, the recommended ones. As long as
+        callback: takes events of stage ``attempt`` before each training, ``epoch`` during it and
+            ``trial`` after it.
+        trials: trainings of each contender at most; with 1, the recommended settings. As long as
             the time suffices for them, the result doesn't depend on the speed of the machine.
-        model: which of the three to keep; ``auto`` is the one that validation prefers.
+        model: the one contender to train beside the most frequent class; ``auto`` trains all.
+        metric: what validation chooses by: ``accuracy``, ``balanced`` accuracy, ``f1`` (its mean
+            over classes), ``auc`` or ``ap`` (average precision).
+        out: the folder that the model will be in: finished trainings are kept there in ``search``,
+            and the same call continues from them.
         warnings: about the tables, to be saved with the model
             (:func:`~herofilter.measures.table_warnings`).
     """
-    check_choice("model", model, ("auto", *SHARES))
-    if not budget > 0:
-        raise ConfigError(f"budget must be above 0 seconds (got {budget:g})")
+    check_contender(model)
+    check_metric(metric)
+    if not isinstance(budget, Clock):
+        if not budget > 0:
+            raise ConfigError(f"budget must be above 0 seconds (got {budget:g})")
+        budget = Clock(budget)
     if trials is not None and trials < 1:
         raise ConfigError(f"trials must be at least 1 (got {trials})")
     graph = with_split(graph, seed)
-    data = graph.data
-    graphs = PreparedGraphs(data, len(graph.classes))
-    candidates = {
-        name: _CandidateSearch(
-            graph, graphs, name, share * budget, min(most, trials or most), seed, settings, callback
-        ).run()
-        for name, (share, most) in SHARES.items()
+    header = {
+        "graph": fingerprint(graph.data),
+        "settings": list(settings),
+        "seed": seed,
+        "metric": metric,
+        "model": model,
     }
-    # the first of equals counts, and that is HeroFilter
-    kept = max(reversed(candidates.values()), key=lambda entry: entry.val["accuracy"])
-    kept = candidates.get(model, kept)
-    sizes = {part: int(data[f"{part}_mask"].sum()) for part in ("train", "val", "test")}
-    title = BASELINES.get(kept.model, kept.title)
-    warnings = (*warnings, *result_warnings(kept.predictor, kept.val, kept.test, title))
+    contest = Contest(
+        graph,
+        available(model),
+        metric,
+        budget,
+        seed,
+        settings,
+        trials or TRIALS,
+        ContestStore(None if out is None else Path(out), header),
+        callback,
+    )
+    contest.run()
+    return _conclude(contest, model, warnings)
+
+
+def _conclude(contest: Contest, model: str, warnings: tuple[FitWarning, ...]) -> Fitted:
+    candidates = contest.candidates()
+    if not set(candidates) - {"majority"}:
+        failed = [attempt.message for attempt in contest.attempts if attempt.message]
+        why = f"the last failed with: {failed[-1]}" if failed else "got none"
+        raise RunError(f"some model must be trained within the budget ({why}); raise --budget")
+    kept = candidates[model] if model in candidates else prefer(list(candidates.values()))
+    data = contest.graph.data
+    finished = {attempt.contender for attempt in contest.attempts if attempt.finished}
+    unfinished = tuple(
+        contender.title for name, contender in contest.contenders.items() if name not in finished
+    )
+    test = {name: _test_score(entry, data) for name, entry in candidates.items()}
+    found = result_warnings(kept.predictor, kept.val, test[kept.contender.name], kept.title)
+    warnings = (*warnings, *found)
     metrics = {
-        "kept": kept.model,
-        "nodes": sizes,
-        "models": {name: _metrics(entry) for name, entry in candidates.items()},
+        "kept": kept.contender.name,
+        "metric": contest.metric,
+        "nodes": {part: int(data[f"{part}_mask"].sum()) for part in ("train", "val", "test")},
+        "models": {
+            name: _metrics(entry, test[name], name in finished)
+            for name, entry in candidates.items()
+        },
+        "unfinished": list(unfinished),
         "warnings": [warning.to_dict() for warning in warnings],
+        "seconds": round(contest.clock.elapsed, 1),
+        "budget": contest.clock.budget,
     }
-    predictor = kept.predictor.with_saved(replace(kept.predictor.saved, metrics=metrics))
-    return Fitted(predictor, candidates, _sentences(candidates, kept, sizes["val"]), warnings)
+    predictor = kept.predictor.with_saved(
+        replace(kept.predictor.saved, metrics=metrics, graph=contest.graph)
+    )
+    said = _sentences(contest, candidates, kept, unfinished, finished)
+    return Fitted(predictor, candidates, unfinished, said, warnings)
 
 
-class _CandidateSearch:
-    """One model on one graph: a search within its share of the time, then the final training."""
-
-    def __init__(
-        self,
-        graph: TableGraph,
-        graphs: PreparedGraphs,
-        model: str,
-        budget: float,
-        trials: int,
-        seed: int,
-        settings: tuple[str, ...],
-        callback: Callback | None,
-    ) -> None:
-        self.graph, self.graphs, self.model = graph, graphs, model
-        self.budget, self.trials, self.seed = budget, trials, seed
-        self.callback = callback
-        fixed = [*settings, *_fixed(graph.data, settings)]
-        self.space = make_space("wide", model, graph.data, fixed)
-        self.started = time.perf_counter()
-
-    def run(self) -> Candidate:
-        config, tried = self._choose()
-        data = self.graph.data
-        config = settle(data, self.model, config)
-        trained = fit_split(self.graphs, self.model, config, callback=self._stop_in_time)
-        predictor = make_predictor(trained, self.graph, self.graph.encoder)
-        val, test = (
-            full_score(logits / predictor.temperature, y)
-            for logits, y in (trained.logits("val"), trained.logits("test"))
-        )
-        return Candidate(
-            predictor,
-            trained.result,
-            val,
-            test,
-            tried,
-            time.perf_counter() - self.started,
-            changed_settings(config, resolve_defaults(data, Config())),
-        )
-
-    def _choose(self) -> tuple[Config, int]:
-        """Return the best settings found in time; the default ones when no trial was finished."""
-        with memory_study() as study:
-            search = Search(
-                study,
-                self.space,
-                [0],
-                [self.seed],
-                self.seed,
-                self.budget,
-                self.trials,
-                self.callback,
-                self.graphs,
-            )
-            try:
-                search.run()
-                best = search.best()
-            except RunError:
-                return self.space.base.replace(seed=self.seed), 0
-            tried = len(study.get_trials(deepcopy=False))
-        return self.space.config(best["settings"]).replace(seed=self.seed), tried
-
-    def _stop_in_time(self, event: Event) -> None:
-        # one epoch is worth waiting for, so that there is a model
-        if event.done > 1 and time.perf_counter() - self.started > 2 * self.budget:
-            raise KeyboardInterrupt
+def _test_score(entry: Candidate, data: Data) -> dict[str, Any]:
+    nodes = data.test_mask.view(-1).nonzero().view(-1)
+    logits = entry.predictor.predict_logits(nodes) / entry.predictor.temperature
+    return full_score(logits, data.y[nodes])
 
 
 def with_split(graph: TableGraph, seed: int) -> TableGraph:
@@ -227,25 +180,17 @@ def _split(data: Data, seed: int) -> Data:
     return result
 
 
-def _fixed(data: Data, settings: tuple[str, ...]) -> list[str]:
-    """Return settings that aren't searched, since they suit only a graph that never changes."""
-    values = data.x if not data.x.is_sparse_csr else data.x.values()
-    fixed = {"label_tokens": "false", "label_smoothing": "0.0"}
-    if bool((values < 0).any()):
-        fixed["feature_scaling"] = "auto"
-    given = {entry.partition("=")[0].rpartition(".")[2].strip() for entry in settings}
-    return [f"{key}={value}" for key, value in fixed.items() if key not in given]
-
-
-def _metrics(entry: Candidate) -> dict[str, Any]:
+def _metrics(entry: Candidate, test: dict[str, Any], finished: bool) -> dict[str, Any]:
     return {
         "title": entry.title,
+        "model": entry.model,
         "settings": entry.changed,
         "validation": entry.val,
-        "test": entry.test,
+        "test": test,
         "temperature": entry.predictor.temperature,
         "trials": entry.trials,
-        "epochs": len(entry.result.history),
+        "finished": finished,
+        "epochs": len(entry.predictor.saved.history),
         "seconds": round(entry.seconds, 1),
     }
 
@@ -255,29 +200,53 @@ def _settings(entry: Candidate) -> str:
     return " ".join(f"{key}={value}" for key, value in changed) or "the recommended ones"
 
 
-def _sentences(candidates: dict[str, Candidate], kept: Candidate, num_val: int) -> tuple[str, ...]:
-    shown = {name: 100 * entry.val["accuracy"] for name, entry in candidates.items()}
-    others = " and ".join(
-        f"{shown[name]:.1f} % for {BASELINES.get(name, entry.title)}"
-        for name, entry in candidates.items()
-        if name != kept.model
+def _sentences(
+    contest: Contest,
+    candidates: dict[str, Candidate],
+    kept: Candidate,
+    unfinished: Sequence[str],
+    finished: set[str],
+) -> tuple[str, ...]:
+    key = METRICS[contest.metric]
+    shown = {name: _percent(entry.val[key]) for name, entry in candidates.items()}
+    others = [entry for entry in candidates.values() if entry is not kept]
+    runner = prefer(others) if others else None
+    against = (
+        ""
+        if runner is None
+        else f"; next best is {runner.title} with {shown[runner.contender.name]}"
     )
-    title = BASELINES.get(kept.model, kept.title)
+    words = key.replace("_", " ")
     said = [
-        f"kept {title}: validation accuracy {shown[kept.model]:.1f} %, against {others}",
+        f"kept {kept.title}: validation {words} {shown[kept.contender.name]}{against}",
         f"its settings: {_settings(kept)}",
     ]
-    alone = candidates["mlp"].val["accuracy"]
-    best = max(candidates[name].val["accuracy"] for name in candidates if name != "mlp")
-    noise = math.sqrt(max(alone * (1 - alone), 1e-4) / max(num_val, 1))
-    if best - alone <= noise:
-        said.append(
-            "the edges do not help on this graph: with them the best model has "
-            f"{100 * best:.1f} % on validation, without them {100 * alone:.1f} % "
-            f"(± {100 * noise:.1f} by chance)"
-        )
-    else:
-        said.append(
-            f"the edges help: on validation they are worth {100 * (best - alone):.1f} points"
-        )
+    groups = [
+        [entry for entry in candidates.values() if entry.contender.reads_edges is reads]
+        for reads in (True, False)
+    ]
+    if len(contest.contenders) > 2:
+        judged = [
+            [entry for entry in group if entry.contender.name in finished] for group in groups
+        ]
+        found = _compare(judged[0], judged[1], contest) if all(judged) else None
+        has_edges = contest.graph.data.edge_index.numel() > 0
+        said.append(edges_sentence(found, words, unfinished, has_edges))
+        if "booster" not in contest.contenders:
+            said.append(f"no booster took part: {INSTALL_BOOSTERS} adds them")
     return tuple(said)
+
+
+def _compare(first: list[Candidate], second: list[Candidate], contest: Contest) -> Comparison:
+    one, other = prefer(first), prefer(second)
+    points = 100 * ((one.attempt.score or 0.0) - (other.attempt.score or 0.0))
+    errors = paired_hits(one.log_probabilities, other.log_probabilities, contest.val_y)
+    known = {entry.contender.name: entry.log_probabilities for entry in (*first, *second)}
+    losses = 0.0
+    if "booster" in known and "neighbour-booster" in known:
+        losses = paired_errors(known["neighbour-booster"], known["booster"], contest.val_y)
+    return Comparison(points, errors, losses)
+
+
+def _percent(value: float | None) -> str:
+    return "unknown" if value is None else f"{100 * value:.1f} %"

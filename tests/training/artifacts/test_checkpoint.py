@@ -23,7 +23,7 @@ from herofilter.training.artifacts.checkpoint import Checkpoint, CheckpointWarni
 from tests.training.graphs import SMALL, Linear, copies, graph, linear, one_split
 
 OWNER = {"graph": "small", "config": SMALL.to_dict(), "split": "0"}
-MODELS = [entry.name for entry in list_models()]
+MODELS = [entry.name for entry in list_models() if entry.gradients]
 Outcome = tuple[TrainResult, dict[str, Tensor]]
 
 

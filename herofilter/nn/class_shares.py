@@ -1,0 +1,95 @@
+"""Class shares: which known labels surround a node, its own left out."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor, nn
+
+from herofilter.spectral.polynomial_basis import Word
+from herofilter.spectral.products import csr_of
+
+
+class ClassShares(nn.Module):
+    r"""The shares of each class among the known labels that a node meets by each relation.
+
+    .. math::
+        \Big[ \frac{(\mathbf{B}^\circ \mathbf{Y})_v}{m_v} \,\Big\|\, m_v \Big], \qquad
+        m_v = (\mathbf{B}^\circ \mathbf{Y})_v \mathbf{1}
+
+    where **Y** holds a one in the column of each known label and :math:`\mathbf{B}^\circ` is a
+    product of **M** and its transpose with the diagonal set to zero, so that no walk that returns
+    to a node brings back its own label. The difference :math:`\mathbf{B}\mathbf{Y} -
+    \mathrm{diag}(\mathbf{B}) \mathbf{Y}` is taken in double precision and rounded, so that not even
+    its last bits depend on that label. No label is known before :meth:`show` is called, and
+    :meth:`show` must be given training labels only.
+
+    Args:
+        matrix: **M**, such as an adjacency; row v has the weights of the nodes that v meets.
+        words: the products, of one or two factors, that which is applied first in front; True
+            stands for the transpose.
+        num_classes: C.
+
+    Example:
+        >>> path = sp.csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+        >>> shares = ClassShares(path, [(False,)], num_classes=2)
+        >>> shares.show(torch.tensor([0, 1, 1]))
+        >>> shares.shares()[0].tolist()
+        [[0.0, 1.0, 1.0], [0.5, 0.5, 2.0], [0.0, 1.0, 1.0]]
+    """
+
+    known: Tensor
+    diagonals: Tensor
+
+    def __init__(self, matrix: sp.csr_array, words: Sequence[Word], num_classes: int) -> None:
+        super().__init__()
+        self.words = tuple(words)
+        self.matrices = tuple(csr_of(one).double() for one in (matrix, sp.csr_array(matrix.T)))
+        n = matrix.shape[0]
+        self.register_buffer("known", torch.zeros(n, num_classes).double(), persistent=False)
+        diagonals = torch.stack([_diagonal(matrix, word) for word in words])
+        self.register_buffer("diagonals", diagonals, persistent=False)
+
+    def show(self, labels: Tensor) -> None:
+        """Store the labels that may be read; -1 stands for those that may not."""
+        self.known.zero_()
+        rows = (labels >= 0).nonzero().flatten()
+        self.known[rows, labels[rows]] = 1
+
+    def shares(self) -> Tensor:
+        """Return the shares of each class and their sum before they were divided by it.
+
+        Shapes:
+            - output: ``[r, n, C + 1]``
+        """
+        return self.shares_of(self.known)
+
+    @torch.no_grad()
+    def shares_of(self, known: Tensor) -> Tensor:
+        """Return what :meth:`shares` returns, for labels ``[n, C]``, one in each known row."""
+        products = []
+        for word, diagonal in zip(self.words, self.diagonals, strict=True):
+            product = known
+            for transposed in word:
+                product = self.matrices[transposed] @ product
+            products.append(product - diagonal.unsqueeze(-1) * known)
+        # [r, n, C]
+        found = torch.stack(products).mul_(_STEPS).round_().div_(_STEPS)
+        total = found.sum(-1, keepdim=True)
+        return torch.cat([found / total.clamp(min=1 / _STEPS), total], dim=-1).float()
+
+
+# far coarser than rounding errors of double precision, far finer than what a share can tell
+_STEPS = 2.0**30
+
+
+def _diagonal(matrix: sp.csr_array, word: Word) -> Tensor:
+    """Return the diagonal of a product of one or two factors."""
+    factors = [sp.csr_array(matrix.T) if transposed else matrix for transposed in word]
+    # of the float32 values that the products take
+    factors = [factor.astype(np.float32).astype(np.float64) for factor in factors]
+    found = factors[0].diagonal()
+    if len(factors) == 2:
+        found = (factors[1] * sp.csr_array(factors[0].T)).sum(axis=1)
+    return torch.from_numpy(found)
