@@ -92,6 +92,7 @@ def fit(
     from herofilter.patchers import patcher_memory
     from herofilter.predict.tables import predict_tables
     from herofilter.report.console import card_table, fit_table
+    from herofilter.report.model_report import report_seconds
     from herofilter.report.progress import FitBar, ProgressBar
     from herofilter.training.artifacts.sealed_folder import SEARCH
     from herofilter.training.search.contest import Clock, since_start
@@ -103,6 +104,8 @@ def fit(
     with FitBar(seconds, clock.elapsed) as callback:
         notify(callback, "attempt", 0, name="reading tables")
         graph = with_split(read_tables(edges, nodes, columns, directed=not undirected), seed)
+    if with_report:
+        clock.afterwards = report_seconds(int(graph.data.num_nodes or 0))
     print_notes(graph.notes, as_json)
     card = data_card(graph.data, nodes.stem, patcher_memory(graph.data), graph.shown_classes)
     console.print(card_table(card))
@@ -131,8 +134,8 @@ def fit(
     if with_report:
         page = write_after(out, nodes.stem, clock.elapsed, model_kept)
     if as_json:
-        said = {"said": list(fitted.said), "notes": list(graph.notes), "report": page}
-        print_json({**metrics, **said})
+        more = {"said": list(fitted.said), "notes": list(graph.notes), "report": page}
+        print_json({**metrics, **more})
         return
     console.print(fit_table(metrics))
     print_warnings(fitted.warnings[len(suspicious) :], as_json)

@@ -27,7 +27,7 @@ from herofilter.training.metrics import full_score
 from herofilter.training.predictor import Predictor, known_labels
 from herofilter.training.search.result_warnings import result_warnings
 
-_NAMES = {"mlp": "MLP (no edges)", "gcn": "GCN", "herofilter": "HeroFilter"}
+_NAMES = {"mlp": "MLP (no edges)", "booster": "booster (no edges)", "gcn": "GCN"}
 _CURVE_POINTS = 201
 _PAPER_SPLITS = 10
 # nodes up to which models that pass over the graph for each column are explained
@@ -58,12 +58,10 @@ def read_subject(
         patches, curves = _patches(predictor.network), _curves(predictor)
     card = data_card(graph.data)
     made = read_made(folder)
-    own = _NAMES.get(saved.model, saved.model)
-    title = model_title(saved.model, saved.config)
     name = (run or {}).get("graph") or made.get("graph") or folder.resolve().name
     return Subject(
         graph=str(name),
-        model=own if title == saved.model else title,
+        model=_title(saved),
         data=graph.data,
         card=card,
         id_of=lambda node: str(graph.ids[node].as_py()),
@@ -78,6 +76,12 @@ def read_subject(
         explain=_explainer(predictor),
         importance=_importance(predictor),
     )
+
+
+def _title(saved: SavedModel) -> str:
+    kept = saved.metrics.get("models", {}).get(saved.metrics.get("kept"), {})
+    title = str(kept.get("title") or model_title(saved.model, saved.config))
+    return _NAMES.get(title, title)
 
 
 def _class_names(saved: SavedModel) -> tuple[str, ...]:
@@ -146,10 +150,13 @@ def _candidates(metrics: dict[str, Any]) -> tuple[Rival, ...]:
     rivals = []
     for name, entry in metrics.get("models", {}).items():
         accuracy = (entry.get("test") or {}).get("accuracy")
-        if name != metrics.get("kept") and accuracy is not None:
-            error = share_error(round(accuracy * total), total)
-            title = _NAMES.get(name, str(entry.get("title", name)))
-            rivals.append(Rival(title, accuracy, error, ""))
+        # the most frequent class is always shown
+        if name in ("majority", metrics.get("kept")) or accuracy is None:
+            continue
+        error = share_error(round(accuracy * total), total)
+        title = _NAMES.get(name, str(entry.get("title", name)))
+        cut = "" if entry.get("finished", True) else f"{title} wasn't trained to the end."
+        rivals.append(Rival(title, accuracy, error, cut))
     return tuple(rivals)
 
 

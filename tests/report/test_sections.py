@@ -264,7 +264,7 @@ def test_a_good_model_has_nothing_to_know_first() -> None:
                 }
             },
             0.2,
-            "careful quality: It is as good without edges: a perceptron",
+            "careful quality: It is as good without edges: on a node",
         ),
     ],
 )

@@ -1,6 +1,7 @@
 """What should I know first? What could mislead a reader of the numbers below."""
 
 import math
+from typing import Any
 
 from herofilter.measures import FitWarning
 from herofilter.report.interval import percent
@@ -9,6 +10,7 @@ from herofilter.report.sections.making import chosen_epoch
 from herofilter.report.subject import Subject
 
 _CALIBRATION = 0.1
+_WITHOUT_EDGES = ("mlp", "booster")
 _SERIOUS = ("no-better-than-majority", "balanced-near-chance", "repeated-rows", "telling-column")
 # the section of the page that shows what a warning is about
 _PLACES = {"scores": "quality", "columns": "nodes", "making": "making"}
@@ -58,21 +60,35 @@ def _edges(subject: Subject) -> FitWarning | None:
     """Compare the model that fit kept with the one that reads no edges."""
     models = subject.record.metrics.get("models", {})
     kept = subject.record.metrics.get("kept")
-    scores = [(models.get(name, {}).get("test") or {}).get("accuracy") for name in ("mlp", kept)]
-    if scores[0] is None or scores[1] is None:
+    reached = {name: _accuracy(models.get(name, {})) for name in (*_WITHOUT_EDGES, kept)}
+    known = {name: value for name, value in reached.items() if value is not None}
+    own = known.pop(kept, None)
+    if kept in _WITHOUT_EDGES:
+        return FitWarning(
+            "edges-not-needed",
+            "the model that was kept reads no edges: those that do weren't better on validation",
+            "if edges cost something to collect, ask whether they are worth it",
+            "scores",
+        )
+    if own is None or not known:
         return None
-    plain, own = float(scores[0]), float(scores[1])
+    best = max(known, key=known.__getitem__)
+    plain = known[best]
     noise = math.sqrt(max(plain * (1 - plain), 1e-4) / max(subject.judged.numel(), 1))
-    if own - plain > noise and kept != "mlp":
+    if own - plain > noise:
         return None
-    rest = "and is what was kept" if kept == "mlp" else f"this model {percent(own)}"
     return FitWarning(
         "edges-not-needed",
-        "it is as good without edges: a perceptron on a node's own columns has "
-        f"{percent(plain)} on the test nodes, {rest}",
+        f"it is as good without edges: on a node's own columns {models[best].get('title', best)} "
+        f"has {percent(plain)} on the test nodes, this model {percent(own)}",
         "if edges cost something to collect, ask whether they are worth it",
         "scores",
     )
+
+
+def _accuracy(entry: dict[str, Any]) -> float | None:
+    value = (entry.get("test") or {}).get("accuracy")
+    return None if value is None else float(value)
 
 
 def _calibration(subject: Subject) -> FitWarning | None:
