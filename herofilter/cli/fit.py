@@ -132,7 +132,7 @@ def fit(
         predicted.write(out / "predictions.csv", callback)
     page = ""
     if with_report:
-        page = write_after(out, nodes.stem, clock.elapsed, model_kept)
+        page = write_after(out, nodes.name, clock.elapsed, model_kept)
     if as_json:
         more = {"said": list(fitted.said), "notes": list(graph.notes), "report": page}
         print_json({**metrics, **more})

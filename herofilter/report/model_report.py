@@ -56,7 +56,7 @@ def report_page(subject: Subject) -> Page:
     sizes = [count(subject.num_nodes, "node"), count(len(subject.classes), "class")]
     sizes += [count(splits, "split")] * (splits > 1)
     return Page(
-        title=f"{subject.model} on {subject.graph}",
+        title=f"{subject.model[:1].upper()}{subject.model[1:]} on {subject.graph}",
         subtitle=", ".join(sizes),
         sections=(
             notice_section(subject),

@@ -119,9 +119,10 @@ def _comparison(subject: Subject) -> Chart:
     best = max(range(1, len(names)), key=lambda position: values[position])
     lead = 100 * (accuracy - values[best])
     remarks = " ".join(rival.remark for rival in rivals if rival.remark)
-    finding = f"{subject.model} is {lead:.1f} points above the next best, {names[best]}."
+    finding = f"{subject.model} is {lead:.1f} points above the next best, {names[best]}"
     if lead < 0:
-        finding = f"{subject.model} is {-lead:.1f} points below {names[best]}."
+        finding = f"{subject.model} is {-lead:.1f} points below {names[best]}"
+    finding += ", no more than chance explains." if abs(lead) <= reach[0] else "."
     return Chart(
         "comparison",
         "Accuracy beside other models, with 95 % intervals",
