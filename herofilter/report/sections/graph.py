@@ -44,7 +44,8 @@ def _sentences(subject: Subject) -> tuple[str, ...]:
             f"{told:.2f} of 1)."
         )
     unlabelled = int((subject.labels < 0).sum())
-    if unlabelled:
+    # the notes on tables say it, too
+    if unlabelled and not subject.record.notes:
         said.append(f"{count(unlabelled, 'node')} have no label.")
     notes = "; ".join(subject.record.notes)
     return (" ".join(said), *([f"From the tables: {notes}."] if notes else []))

@@ -119,18 +119,22 @@ def _comparison(subject: Subject) -> Chart:
     best = max(range(1, len(names)), key=lambda position: values[position])
     lead = 100 * (accuracy - values[best])
     remarks = " ".join(rival.remark for rival in rivals if rival.remark)
-    finding = f"{subject.model} is {lead:.1f} points above the next best, {names[best]}"
-    if lead < 0:
-        finding = f"{subject.model} is {-lead:.1f} points below {names[best]}"
-    finding += ", no more than chance explains." if abs(lead) <= reach[0] else "."
     return Chart(
         "comparison",
         "Accuracy beside other models, with 95 % intervals",
-        f"{finding} {remarks}".strip(),
+        f"{_lead(subject.model, names[best], lead, reach[0])} {remarks}".strip(),
         _one(panel),
         wide=True,
         height=300,
     )
+
+
+def _lead(own: str, other: str, points: float, error: float) -> str:
+    """Return a sentence on how far a model is ahead of another one."""
+    if abs(points) < 0.05:
+        return f"{own} and {other} are equally good."
+    said = f"{own} is {abs(points):.1f} points {'above' if points > 0 else 'below'} {other}"
+    return f"{said}, no more than chance explains." if abs(points) <= error else f"{said}."
 
 
 def _confusion(subject: Subject) -> Chart:
