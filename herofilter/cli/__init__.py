@@ -13,6 +13,7 @@ from herofilter.cli import (
     fit as fit,
     graphs as graphs,
     patch as patch,
+    report as report,
     reproduce as reproduce,
     serve as serve,
     train as train,

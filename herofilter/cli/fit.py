@@ -10,6 +10,7 @@ import typer
 
 from herofilter.cli.app import Json, app, print_json
 from herofilter.cli.model_options import ModelFolder, RunSplit, check_inputs
+from herofilter.cli.report import Report, write_after
 from herofilter.cli.table_options import (
     Edges,
     Label,
@@ -62,6 +63,7 @@ def fit(
         typer.Option("--set", help="A fixed setting, not searched: key=value. May be repeated."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the split, the search and training.")] = 0,
+    with_report: Report = True,
     as_json: Json = False,
 ) -> None:
     """Learn from a table of edges and a table of nodes; write a model and predictions."""
@@ -90,6 +92,7 @@ def fit(
     from herofilter.patchers import patcher_memory
     from herofilter.predict.tables import predict_tables
     from herofilter.report.console import card_table, fit_table
+    from herofilter.report.model_report import report_seconds
     from herofilter.report.progress import FitBar, ProgressBar
     from herofilter.training.artifacts.sealed_folder import SEARCH
     from herofilter.training.search.contest import Clock, since_start
@@ -101,6 +104,8 @@ def fit(
     with FitBar(seconds, clock.elapsed) as callback:
         notify(callback, "attempt", 0, name="reading tables")
         graph = with_split(read_tables(edges, nodes, columns, directed=not undirected), seed)
+    if with_report:
+        clock.afterwards = report_seconds(int(graph.data.num_nodes or 0))
     print_notes(graph.notes, as_json)
     card = data_card(graph.data, nodes.stem, patcher_memory(graph.data), graph.shown_classes)
     console.print(card_table(card))
@@ -125,13 +130,17 @@ def fit(
     predicted = predict_tables(model_kept)
     with ProgressBar("predicting") as callback:
         predicted.write(out / "predictions.csv", callback)
+    page = ""
+    if with_report:
+        page = write_after(out, nodes.name, clock.elapsed, model_kept)
     if as_json:
-        print_json({**metrics, "said": list(fitted.said), "notes": list(graph.notes)})
+        more = {"said": list(fitted.said), "notes": list(graph.notes), "report": page}
+        print_json({**metrics, **more})
         return
     console.print(fit_table(metrics))
     print_warnings(fitted.warnings[len(suspicious) :], as_json)
-    took = f"{clock.elapsed:.0f} s"
-    for line in (*fitted.said, f"written in {took}: {out} and {out / 'predictions.csv'}"):
+    written = f"written in {clock.elapsed:.0f} s: {out} and {out / 'predictions.csv'}"
+    for line in (*fitted.said, written, *[f"report: {page}"] * bool(page)):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 

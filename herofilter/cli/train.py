@@ -9,6 +9,7 @@ import typer
 
 import herofilter
 from herofilter.cli.app import Graph, Json, app, parse_splits, print_json, select_splits
+from herofilter.cli.report import Report, write_after
 
 
 @app.command(
@@ -53,6 +54,7 @@ def train(
     out: Annotated[
         Path | None, typer.Option(help="Run folder; an unfinished one is continued.")
     ] = None,
+    with_report: Report = True,
     as_json: Json = False,
 ) -> None:
     """Train a model on some splits of a graph and write a run folder."""
@@ -61,6 +63,7 @@ def train(
     from herofilter.files import check_folder_target
     from herofilter.training.search.presets import choose_run, graph_name
 
+    started = time.perf_counter()
     named = splits.isalpha() and splits != "all"
     asked = None if named else parse_splits(splits)
     options = {"seed": seed} if patcher is None else {"seed": seed, "patcher": patcher}
@@ -100,6 +103,8 @@ def train(
                 source=source,
             )
     summary["out"] = str(out)
+    if with_report and summary["splits"]:
+        summary["report"] = write_after(out, name, time.perf_counter() - started)
     if as_json:
         print_json(summary)
     else:
@@ -116,7 +121,10 @@ def train(
             f"{count} split{'s' if count > 1 else ''} in {summary['seconds']:.1f} s of training; "
             f"written to {out}",
             highlight=False,
+            soft_wrap=True,
         )
+        if summary.get("report"):
+            console.print(f"report: {summary['report']}", highlight=False, soft_wrap=True)
     if summary["interrupted"]:
         raise KeyboardInterrupt
 

@@ -43,6 +43,7 @@ from .structure import (
     Structure as Structure,
     graph_structure as graph_structure,
     is_directed as is_directed,
+    neighbour_pairs as neighbour_pairs,
     symmetrise as symmetrise,
 )
 from .synthetic.csbm import (

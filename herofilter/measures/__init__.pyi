@@ -17,6 +17,9 @@ from .heterophily import (
     node_heterophily_vector as node_heterophily_vector,
     spectral_heterophily as spectral_heterophily,
 )
+from .label_pairs import (
+    LabelPairs as LabelPairs,
+)
 from .leakage import (
     repeated_test_rows as repeated_test_rows,
     repeats_by_chance as repeats_by_chance,

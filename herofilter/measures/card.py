@@ -13,19 +13,14 @@ from herofilter.data import (
     check_graph,
     density,
     graph_structure,
+    neighbour_pairs,
     num_splits,
     select_split,
-    symmetrise,
 )
 from herofilter.data.checks import MASKS
 from herofilter.data.tables.label_columns import class_text
-from herofilter.measures.heterophily import (
-    adjusted_homophily,
-    class_adjusted_heterophily,
-    edge_heterophily,
-    label_informativeness,
-    node_heterophily,
-)
+from herofilter.measures.heterophily import edge_heterophily
+from herofilter.measures.label_pairs import LabelPairs
 from herofilter.measures.leakage import repeated_test_rows
 from herofilter.memory import free_memory
 
@@ -142,13 +137,14 @@ def data_card(
     check_graph(data)
     shape = graph_structure(data)
     x = None if data.get("featureless", False) else data.x
-    pairs = symmetrise(data).edge_index
+    labels = LabelPairs.of(data)
+    num_pairs = neighbour_pairs(data.edge_index, shape.num_nodes).size(1) // 2
     return DataCard(
         name=name or data.get("name", ""),
         variant=data.get("variant", ""),
         num_nodes=shape.num_nodes,
         num_edges=shape.num_edges,
-        num_undirected_edges=int((pairs[0] < pairs[1]).sum()),
+        num_undirected_edges=num_pairs,
         classes=tuple(class_text(each) for each in classes),
         class_counts=tuple(torch.bincount(data.y[data.y >= 0], minlength=len(classes)).tolist()),
         num_unlabelled=int((data.y < 0).sum()),
@@ -159,11 +155,11 @@ def data_card(
         num_self_loops=shape.num_self_loops,
         num_duplicates=shape.num_duplicates,
         splits=_split_sizes(data),
-        node_heterophily=node_heterophily(data),
+        node_heterophily=labels.node_heterophily(),
         edge_heterophily=edge_heterophily(data),
-        class_adjusted_heterophily=class_adjusted_heterophily(data),
-        adjusted_homophily=adjusted_homophily(data),
-        label_informativeness=label_informativeness(data),
+        class_adjusted_heterophily=labels.class_adjusted_heterophily(),
+        adjusted_homophily=labels.adjusted_homophily(),
+        label_informativeness=labels.label_informativeness(),
         memory=_memory(memory or {}),
         direction_rule=_DIRECTED if shape.directed else _UNDIRECTED,
         repeated_test_rows=None if x is None else _repeated(data),

@@ -1,17 +1,16 @@
 """How much neighbours differ: the paper's measures, and those that allow for class sizes.
 
 Unless said otherwise a measure looks at the undirected graph, with each pair of neighbours once
-and without self-loops. Weights are ignored, and so are edges with an unlabelled end.
+and without self-loops. Weights are ignored, and so are edges with an unlabelled end. Several
+measures of one graph are best taken from one :class:`LabelPairs`.
 """
-
-import math
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
-from torch_geometric.utils import coalesce, degree
 
 from herofilter.errors import GraphError
+from herofilter.measures.label_pairs import LabelPairs, class_labels
 
 
 def node_heterophily(data: Data) -> float:
@@ -24,10 +23,7 @@ def node_heterophily(data: Data) -> float:
         >>> node_heterophily(path)
         0.5
     """
-    labelled = _labels(data) >= 0
-    if not bool(labelled.any()):
-        return 0.0
-    return float(node_heterophily_vector(data)[labelled].double().mean())
+    return LabelPairs.of(data).node_heterophily()
 
 
 def node_heterophily_vector(data: Data, *, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -46,12 +42,7 @@ def node_heterophily_vector(data: Data, *, dtype: torch.dtype = torch.float32) -
         >>> node_heterophily_vector(path).tolist()
         [0.0, 0.5, 1.0]
     """
-    y = _labels(data)
-    source, target = _neighbours(data)
-    num_neighbours = degree(source, y.numel(), dtype=dtype)
-    num_others = degree(source[y[source] != y[target]], y.numel(), dtype=dtype)
-    h: Tensor = num_others / num_neighbours.clamp(min=1)
-    return h
+    return LabelPairs.of(data).node_heterophily_vector(dtype)
 
 
 def edge_heterophily(data: Data) -> float:
@@ -68,8 +59,7 @@ def edge_heterophily(data: Data) -> float:
         >>> edge_heterophily(path)
         0.5
     """
-    y = _labels(data)
-    ends = y[data.edge_index]
+    ends = class_labels(data)[data.edge_index]
     first, second = ends[:, (ends >= 0).all(dim=0)]
     return float((first != second).double().mean())
 
@@ -89,13 +79,7 @@ def class_adjusted_heterophily(data: Data) -> float:
         >>> class_adjusted_heterophily(pairs)
         0.0
     """
-    y, pairs = _labels(data), _class_pairs(data)
-    num_classes = pairs.size(0)
-    if num_classes < 2 or not bool(pairs.any()):
-        return math.nan
-    alike = pairs.diagonal() / pairs.sum(dim=1).clamp(min=1)
-    share = torch.bincount(y[y >= 0], minlength=num_classes) / (y >= 0).sum()
-    return 1.0 - float((alike - share).clamp(min=0).sum()) / (num_classes - 1)
+    return LabelPairs.of(data).class_adjusted_heterophily()
 
 
 def adjusted_homophily(data: Data) -> float:
@@ -114,11 +98,7 @@ def adjusted_homophily(data: Data) -> float:
         >>> adjusted_homophily(pairs)
         1.0
     """
-    joint = _joint(data)
-    if joint is None:
-        return math.nan
-    chance = float(joint.sum(dim=1).square().sum())
-    return (float(joint.trace()) - chance) / (1.0 - chance)
+    return LabelPairs.of(data).adjusted_homophily()
 
 
 def label_informativeness(data: Data) -> float:
@@ -137,10 +117,7 @@ def label_informativeness(data: Data) -> float:
         >>> label_informativeness(bipartite)
         1.0
     """
-    joint = _joint(data)
-    if joint is None:
-        return math.nan
-    return 2.0 - _entropy(joint) / _entropy(joint.sum(dim=1))
+    return LabelPairs.of(data).label_informativeness()
 
 
 def compatibility(data: Data) -> Tensor:
@@ -156,8 +133,7 @@ def compatibility(data: Data) -> Tensor:
         >>> compatibility(path).tolist()
         [[0.6666666865348816, 0.3333333432674408], [1.0, 0.0]]
     """
-    pairs = _class_pairs(data)
-    return (pairs / pairs.sum(dim=1, keepdim=True).clamp(min=1)).to(torch.float32)
+    return LabelPairs.of(data).compatibility()
 
 
 def spectral_heterophily(h: Tensor, vectors: Tensor) -> Tensor:
@@ -176,43 +152,3 @@ def spectral_heterophily(h: Tensor, vectors: Tensor) -> Tensor:
             f"(got shapes {list(h.shape)} and {list(vectors.shape)}); take both from one graph"
         )
     return vectors.t() @ h.to(vectors.dtype)
-
-
-def _labels(data: Data) -> Tensor:
-    y = data.y
-    if not isinstance(y, Tensor) or y.dim() != 1 or y.is_floating_point():
-        got = "None" if y is None else f"{y.dtype} of shape {list(y.shape)}"
-        raise GraphError(
-            f"y must hold one class index per node (got {got}); mark unlabelled nodes with -1"
-        )
-    return y.to(torch.int64)
-
-
-def _neighbours(data: Data) -> Tensor:
-    """Return each pair of labelled neighbours in both orders, once each."""
-    y, edge_index = _labels(data), data.edge_index
-    source, target = edge_index
-    kept = edge_index[:, (source != target) & (y[source] >= 0) & (y[target] >= 0)]
-    both: Tensor = coalesce(torch.cat([kept, kept.flip(0)], dim=1), num_nodes=y.numel())
-    return both
-
-
-def _class_pairs(data: Data) -> Tensor:
-    """Return how many pairs of :func:`_neighbours` have the classes c and d: ``[C, C]``."""
-    y = _labels(data)
-    num_classes = max(int(y.max()) + 1, 0) if y.numel() else 0
-    first, second = y[_neighbours(data)]
-    counts = torch.bincount(first * num_classes + second, minlength=num_classes**2)
-    return counts.view(num_classes, num_classes).double()
-
-
-def _joint(data: Data) -> Tensor | None:
-    """Return the distribution of classes at the ends of an edge, or None if it has one class."""
-    pairs = _class_pairs(data)
-    if int(torch.count_nonzero(pairs.sum(dim=1))) < 2:
-        return None
-    return pairs / pairs.sum()
-
-
-def _entropy(distribution: Tensor) -> float:
-    return -float(torch.special.xlogy(distribution, distribution).sum())

@@ -63,6 +63,13 @@ class LearnedPatcher(nn.Module, ABC):
             - output: ``[e]``, and ``[e]`` for every filter by its name
         """
 
+    def start_curves(self, labels: Tensor) -> dict[str, Tensor]:
+        """Return the responses from which training starts, at the same values as :meth:`curves`.
+
+        ``labels`` are the known ones, -1 for others. Empty for filters that training leaves alone.
+        """
+        return {}
+
     @abstractmethod
     def forward(self, nodes: Tensor | None = None) -> Patches:
         """Return the patches of ``nodes`` with scores that carry gradients."""

@@ -115,6 +115,18 @@ class PolynomialPatcher(LearnedPatcher):
         responses = [kind.response(grid, weights) for kind, weights in pairs]
         return grid, dict(zip(self.learned.names, responses, strict=True))
 
+    @torch.no_grad()
+    def start_curves(self, labels: Tensor) -> dict[str, Tensor]:
+        grid = torch.linspace(-1, 1, CURVE_POINTS)
+        found = {}
+        for name, kind in zip(self.learned.names, self.filters, strict=True):
+            weights = None
+            if kind.start == "aligned":
+                weights = aligned_weights(kind, self.learned.basis, labels)
+            start = kind.initial_weights(grid) if weights is None else weights
+            found[name] = kind.response(grid, start)
+        return found
+
     def reset_parameters(self) -> None:
         self.learned.reset_parameters()
         self.refresh()

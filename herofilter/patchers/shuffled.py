@@ -71,6 +71,9 @@ class ShuffledPatcher(LearnedPatcher):
     def curves(self) -> tuple[Tensor, dict[str, Tensor]]:
         return self.patcher.curves()
 
+    def start_curves(self, labels: Tensor) -> dict[str, Tensor]:
+        return self.patcher.start_curves(labels)
+
     def forward(self, nodes: Tensor | None = None) -> Patches:
         ranked: Patches = self.patcher(nodes)
         found = ranked.reordered(self.columns if nodes is None else self.columns[nodes])

@@ -155,6 +155,13 @@ class SpectralPatcher(LearnedPatcher):
         return values, dict(zip(self.names, responses, strict=True))
 
     @torch.no_grad()
+    def start_curves(self, labels: Tensor) -> dict[str, Tensor]:
+        values = self.eigenvalues
+        order = values.argsort()
+        starts = [kind.response(values, kind.initial_weights(values)) for kind in self.filters]
+        return {name: start[order] for name, start in zip(self.names, starts, strict=True)}
+
+    @torch.no_grad()
     def refresh(self) -> None:
         n = self.num_nodes
         if self.ego_first:

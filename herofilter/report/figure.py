@@ -10,7 +10,11 @@ Label = str | float
 
 @dataclass(frozen=True)
 class Lines:
-    """A curve through points; ``errors`` are half the height of the bars around them.
+    """A curve through points; ``errors`` are how far the lines at them reach.
+
+    They reach as far down as up, unless ``below`` says how far down. ``dashed`` is for what a
+    curve is compared with, ``filled`` for the area below it, and ``colour`` the position of a
+    colour that isn't that of the mark.
 
     Example:
         >>> Lines("GCN", x=(0.1, 0.5), y=(90.0, 40.0)).kind
@@ -21,7 +25,11 @@ class Lines:
     x: Values
     y: Values
     errors: Values | None = None
+    below: Values | None = None
     markers: bool = True
+    dashed: bool = False
+    filled: bool = False
+    colour: int | None = None
     kind: ClassVar[str] = "lines"
 
 
@@ -37,23 +45,35 @@ class Points:
 
 @dataclass(frozen=True)
 class Bars:
-    """One bar per label; several marks in a panel stand side by side."""
+    """One bar per label; several marks in a panel stand side by side, or on each other.
+
+    ``errors`` and ``below`` are as for :class:`Lines`. A number format such as ``.1f`` in
+    ``written`` writes the values above the bars.
+    """
 
     name: str
     labels: Sequence[Label]
     values: Values
     errors: Values | None = None
+    below: Values | None = None
+    written: str = ""
+    colour: int | None = None
     kind: ClassVar[str] = "bars"
 
 
 @dataclass(frozen=True)
 class HeatMap:
-    """Colours over a grid: ``z`` has a row per ``y`` with an entry per ``x``."""
+    """Colours over a grid: ``z`` has a row per ``y`` with an entry per ``x``.
+
+    A number format such as ``.2f`` in ``written`` writes the values into the grid, whose first row
+    is then on top, as in a matrix.
+    """
 
     x: Sequence[Label]
     y: Sequence[Label]
     z: Sequence[Values]
     label: str
+    written: str = ""
     kind: ClassVar[str] = "heat map"
 
 
@@ -73,7 +93,10 @@ Mark = Lines | Points | Bars | HeatMap | Surface
 
 @dataclass(frozen=True)
 class Panel:
-    """A pair of axes and what is drawn in them; a surface has a panel for itself."""
+    """A pair of axes and what is drawn in them; a surface has a panel for itself.
+
+    ``x_step`` is the distance of ticks; ``stacked`` puts bars of one label on each other.
+    """
 
     title: str
     x: str
@@ -81,6 +104,10 @@ class Panel:
     marks: tuple[Mark, ...]
     log_x: bool = False
     log_y: bool = False
+    x_range: tuple[float, float] | None = None
+    y_range: tuple[float, float] | None = None
+    x_step: float | None = None
+    stacked: bool = False
 
     @property
     def is_3d(self) -> bool:

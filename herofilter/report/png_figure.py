@@ -31,13 +31,18 @@ def png_figure(figure: Figure, path: Path) -> None:
 def _draw(canvas: Any, axes: Any, panel: Panel, legend: bool) -> None:
     bars = [mark for mark in panel.marks if isinstance(mark, Bars)]
     for position, mark in enumerate(panel.marks):
-        _draw_mark(canvas, axes, mark, COLOURS[position % len(COLOURS)], bars)
+        colour = COLOURS[position % len(COLOURS)]
+        _draw_mark(canvas, axes, mark, colour, bars, panel.stacked)
     axes.set(title=panel.title, xlabel=panel.x, ylabel=panel.y)
     axes.title.set_fontsize(10)
     if panel.log_x:
         axes.set_xscale("log")
     if panel.log_y:
         axes.set_yscale("log")
+    if panel.x_range is not None:
+        axes.set_xlim(panel.x_range)
+    if panel.y_range is not None:
+        axes.set_ylim(panel.y_range)
     if panel.is_3d:
         # the labels of three axes need room
         axes.set_box_aspect(None, zoom=0.82)
@@ -49,13 +54,25 @@ def _draw(canvas: Any, axes: Any, panel: Panel, legend: bool) -> None:
         axes.legend(frameon=False, fontsize=8)
 
 
-def _draw_mark(canvas: Any, axes: Any, mark: Mark, colour: str, bars: list[Bars]) -> None:
+def _draw_mark(
+    canvas: Any, axes: Any, mark: Mark, colour: str, bars: list[Bars], stacked: bool
+) -> None:
     if isinstance(mark, Bars):
-        width = 0.8 / len(bars)
-        shift = (bars.index(mark) - (len(bars) - 1) / 2) * width
+        before = bars[: bars.index(mark)] if stacked else []
+        lower = [[value or 0.0 for value in other.values] for other in before]
+        width = 0.8 / (1 if stacked else len(bars))
+        shift = 0.0 if stacked else (bars.index(mark) - (len(bars) - 1) / 2) * width
         places = [place + shift for place in range(len(mark.labels))]
-        errors = None if mark.errors is None else _floats(mark.errors)
-        axes.bar(places, _floats(mark.values), width, yerr=errors, color=colour, label=mark.name)
+        base = [sum(part) for part in zip(*lower, strict=True)] if lower else 0
+        axes.bar(
+            places,
+            _floats(mark.values),
+            width,
+            base,
+            yerr=_reach(mark),
+            color=colour,
+            label=mark.name,
+        )
         long = sum(len(str(label)) for label in mark.labels) > _LONG_LABELS
         axes.set_xticks(range(len(mark.labels)), list(map(str, mark.labels)))
         axes.tick_params(axis="x", labelsize=8)
@@ -67,17 +84,24 @@ def _draw_mark(canvas: Any, axes: Any, mark: Mark, colour: str, bars: list[Bars]
         axes.errorbar(
             _floats(mark.x),
             _floats(mark.y),
-            None if mark.errors is None else _floats(mark.errors),
+            _reach(mark),
             color=colour,
             label=mark.name,
+            linestyle="--" if mark.dashed else "-",
             marker="o" if mark.markers else "",
             markersize=4,
             capsize=2,
         )
+        if mark.filled:
+            axes.fill_between(_floats(mark.x), _floats(mark.y), color=colour, alpha=0.3)
     elif isinstance(mark, Points):
         axes.plot(_floats(mark.x), _floats(mark.y), "o", color=colour, label=mark.name)
     elif isinstance(mark, HeatMap):
-        image = axes.imshow([_floats(row) for row in mark.z], aspect="auto", origin="lower")
+        first = "upper" if mark.written else "lower"
+        image = axes.imshow([_floats(row) for row in mark.z], aspect="auto", origin=first)
+        for row, values in enumerate(mark.z if mark.written else ()):
+            for column, value in enumerate(_floats(values)):
+                axes.text(column, row, f"{value:{mark.written}}", ha="center", va="center")
         axes.set_xticks(*_ticks(mark.x))
         axes.set_yticks(*_ticks(mark.y))
         canvas.colorbar(image, ax=axes, label=mark.label)
@@ -88,6 +112,13 @@ def _draw_mark(canvas: Any, axes: Any, mark: Mark, colour: str, bars: list[Bars]
         z = np.array([_floats(row) for row in mark.z])
         axes.plot_surface(x, y, z, cmap="viridis", rcount=60, ccount=60)
         axes.set_zlabel(mark.label)
+
+
+def _reach(mark: Bars | Lines) -> Any:
+    """Return how far the lines at the points reach: down, then up."""
+    if mark.errors is None:
+        return None
+    return [_floats(mark.errors if mark.below is None else mark.below), _floats(mark.errors)]
 
 
 def _ticks(labels: Any, most: int = 10) -> tuple[list[int], list[str]]:

@@ -9,6 +9,10 @@ from .cache import (
     cached_singular_basis as cached_singular_basis,
     eigen_key as eigen_key,
 )
+from .density import (
+    SpectralDensity as SpectralDensity,
+    spectral_density as spectral_density,
+)
 from .eigen import (
     Eigenbasis as Eigenbasis,
     eigen_decompose as eigen_decompose,

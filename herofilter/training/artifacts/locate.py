@@ -34,7 +34,7 @@ def locate_model(folder: str | Path, split: int | None = None) -> Path:
                 "leave the split out"
             )
         return folder
-    finished = _finished(folder)
+    finished = finished_splits(folder)
     there = [name for name in finished if (split_folder(folder, name) / "model.json").exists()]
     if finished and not there and (folder / EARLIER).exists():
         raise RunError(
@@ -59,7 +59,8 @@ def locate_model(folder: str | Path, split: int | None = None) -> Path:
     return split_folder(folder, there[0] if split is None else split)
 
 
-def _finished(run: Path) -> list[str]:
+def finished_splits(run: Path) -> list[str]:
+    """Return the finished splits of a run, in the order in which they were finished."""
     if not (run / RECORDS).exists():
         return []
     try:

@@ -17,7 +17,7 @@ SEAL = "model.json"
 KIND = "herofilter model"
 FORMAT = 1
 # not part of a model, but of no use beside another one
-PREDICTIONS = "predictions.csv"
+BESIDE = ("predictions.csv", "report.html", "MODEL_CARD.md", "made.json")
 # the finished trainings of a fit, with or without a model beside them
 SEARCH = "search"
 
@@ -141,7 +141,7 @@ def _swap(scratch: Path, folder: Path) -> None:
     except OSError:
         old.rename(folder)
         raise
-    known = {SEAL, PREDICTIONS, *(_read_seal(old) or {"files": ()})["files"]}
+    known = {SEAL, *BESIDE, *(_read_seal(old) or {"files": ()})["files"]}
     for path in old.iterdir():
         if path.name not in known:
             path.rename(folder / path.name)

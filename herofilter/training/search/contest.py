@@ -40,11 +40,13 @@ class Clock:
         budget: seconds in all.
         started: a value of :func:`time.perf_counter`, perhaps of before this process could call it.
         reserve: seconds for what follows the last training: predictions of all nodes, files.
+        afterwards: seconds for what the caller does after that, a quarter of the budget at most.
     """
 
     budget: float
     started: float = field(default_factory=time.perf_counter)
     reserve: float = 0.0
+    afterwards: float = 0.0
 
     def __post_init__(self) -> None:
         self.reserve = max(self.reserve, LEAST_RESERVE, RESERVE * self.budget)
@@ -57,7 +59,8 @@ class Clock:
     @property
     def left(self) -> float:
         """Seconds left for training."""
-        return self.budget - self.reserve - self.elapsed
+        afterwards = min(self.afterwards, self.budget / 4)
+        return self.budget - self.reserve - afterwards - self.elapsed
 
     def keep(self, seconds: float) -> None:
         """Keep at least so many seconds, but no more than half of the budget, for the end."""
