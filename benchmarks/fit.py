@@ -1,0 +1,177 @@
+"""What `herofilter fit` reaches within a time: verdict, seconds, memory and accuracy.
+
+python -m benchmarks.fit [--graphs weak,texas] [--budgets 60,120] [--json] [--write]
+
+A graph is written as two CSV tables with 40 % of its labels left blank, and the command is run on
+them as a user would run it. The blank labels then measure what the model and the others reach.
+"""
+
+import argparse
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from rich.console import Console
+from rich.table import Table
+from torch_geometric.data import Data
+
+from herofilter import load_dataset
+from herofilter.data.synthetic.weak_features import weak_features_graph
+from herofilter.files import write_json
+from herofilter.training.artifacts.environment import environment
+from herofilter.training.artifacts.made import read_made
+
+RESULT = Path("results/fit.json")
+SMALL = ("texas", "cornell", "wisconsin", "chameleon", "cora", "citeseer")
+GRAPHS = ("weak", *SMALL, "squirrel", "actor", "pubmed", "large")
+HIDDEN = 0.4
+_SIMPLE = ("booster", "mlp", "neighbour-booster", "gcn")
+_COLUMNS = ("graph", "budget", "seconds", "MiB", "kept", "test %", "best simple %", "edges")
+
+
+def make_graph(name: str) -> Data:
+    """Return a graph: ``weak`` columns, ``large`` with 200 000 nodes, or a dataset."""
+    if name == "weak":
+        return weak_features_graph()
+    if name == "large":
+        return weak_features_graph(num_nodes=200_000, num_features=20, average_degree=10)
+    return load_dataset(name, split=None)
+
+
+def write_tables(data: Data, folder: Path, seed: int = 0) -> None:
+    """Write ``nodes.csv``, in which 40 % of the labels are blank, and ``edges.csv``.
+
+    Bags of words become one column of words, other features a column each.
+    """
+    n = int(data.num_nodes or 0)
+    hidden = torch.rand(n, generator=torch.Generator().manual_seed(seed)) < HIDDEN
+    labels = ["" if hide else f"class {y}" for y, hide in zip(data.y.tolist(), hidden, strict=True)]
+    words = data.x.layout == torch.sparse_csr
+    columns = ["words"] if words else [f"x{i}" for i in range(data.num_features)]
+    with (folder / "nodes.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", *columns, "label"])
+        for node, label in enumerate(labels):
+            writer.writerow([f"n{node}", *_cells(data.x, node, words), label])
+    with (folder / "edges.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["source", "target"])
+        writer.writerows((f"n{one}", f"n{other}") for one, other in data.edge_index.t().tolist())
+
+
+def measure(name: str, budget: float) -> dict[str, Any]:
+    """Fit the tables of a graph by the command, and return what it took and what came out."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        write_tables(make_graph(name), folder)
+        tables = ["--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "label"]
+        command = [sys.executable, "-m", "herofilter.cli", "fit", *tables, "--json"]
+        started = time.perf_counter()
+        done = subprocess.run(
+            [*command, "--budget", f"{budget:g}s"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=5 * budget + 600,
+            env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+            check=False,
+        )
+        seconds = time.perf_counter() - started
+        about = {"graph": name, "budget": budget, "seconds": seconds}
+        if done.returncode:
+            return {**about, "failure": (done.stderr.splitlines() or ["no message"])[-1]}
+        peak = read_made(folder / "model")["peak_memory"] / 2**20
+    return {**about, "peak_mib": peak, **summarise(json.loads(done.stdout))}
+
+
+def summarise(metrics: dict[str, Any]) -> dict[str, Any]:
+    """Return what a fit kept beside the best of the simple contenders, by test accuracy.
+
+    ``holds`` says whether the kept model is at least as good within one standard error.
+    """
+    models, nodes = metrics["models"], metrics["nodes"]["test"]
+    test = {name: entry["test"]["accuracy"] for name, entry in models.items()}
+    kept = test[metrics["kept"]]
+    best = max((test[name] for name in _SIMPLE if name in test), default=float("nan"))
+    error = math.sqrt(max(best * (1 - best), 1e-6) / nodes)
+    return {
+        "kept": metrics["kept"],
+        "test": kept,
+        "best_simple": best,
+        "holds": kept >= best - error,
+        "models": {
+            name: {
+                "test": test[name],
+                "auc": entry["test"]["auc"],
+                "validation": entry["validation"]["accuracy"],
+                "trials": entry["trials"],
+                "finished": entry["finished"],
+            }
+            for name, entry in models.items()
+        },
+        "unfinished": metrics["unfinished"],
+        "edges": next((line for line in metrics["said"] if "edges" in line), ""),
+    }
+
+
+def fit_rows(rows: Sequence[dict[str, Any]]) -> Table:
+    """Return the measurements as a table for a terminal."""
+    table = Table(title="What fit reaches within its time")
+    for title in _COLUMNS:
+        table.add_column(title, justify="left" if title in ("graph", "kept", "edges") else "right")
+    for row in rows:
+        if "failure" in row:
+            table.add_row(row["graph"], f"{row['budget']:.0f}", row["failure"])
+            continue
+        shares = [f"{100 * row[key]:.1f}" for key in ("test", "best_simple")]
+        times = [f"{row[key]:.0f}" for key in ("budget", "seconds", "peak_mib")]
+        table.add_row(row["graph"], *times, row["kept"], *shares, row["edges"].partition(":")[0])
+    return table
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.fit")
+    parser.add_argument("--graphs", default=",".join(GRAPHS), help="weak, large or datasets")
+    parser.add_argument("--budgets", default="120", help="seconds, such as 30,60")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--write", action="store_true", help=f"write {RESULT}, too")
+    options = parser.parse_args(arguments)
+    rows = []
+    for name in options.graphs.split(","):
+        for budget in map(float, options.budgets.split(",")):
+            print(f"{name}, {budget:g} s", file=sys.stderr, flush=True)
+            rows.append(measure(name, budget))
+            if options.write:
+                write_result(rows[-1])
+    if options.json:
+        print(json.dumps(rows))
+        return
+    Console().print(fit_rows(rows))
+
+
+def write_result(row: dict[str, Any]) -> None:
+    """Write one measurement; those of other graphs and budgets stay."""
+    known = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
+    entry = {**row, "environment": environment()}
+    write_json(RESULT, {**known, f"{row['graph']} {row['budget']:g}": entry})
+
+
+def _cells(x: torch.Tensor, node: int, words: bool) -> list[str]:
+    if not words:
+        return [f"{value:.6g}" for value in x[node].tolist()]
+    start, stop = x.crow_indices()[node : node + 2].tolist()
+    return ["|".join(f"w{word}" for word in np.asarray(x.col_indices()[start:stop]).tolist())]
+
+
+if __name__ == "__main__":
+    main()
