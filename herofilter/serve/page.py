@@ -40,7 +40,7 @@ def render_page(openapi: dict[str, Any], health: dict[str, Any], url: str, node:
         url: of the service, for the examples.
         node: the id of a node, for the examples.
     """
-    examples = {"/predict": {"ids": [node]}, "/explain": {"id": node}}
+    examples: dict[str, dict[str, Any]] = {"/predict": {"ids": [node]}, "/explain": {"id": node}}
     requests = [
         {
             "method": method.upper(),
