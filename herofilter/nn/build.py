@@ -113,8 +113,9 @@ def make_patcher(
 ) -> LearnedPatcher | Patches:
     """Return the patcher of a configuration for ``data``: a learned filter, or fixed patches.
 
-    With ``nodes``, fixed patches are made only for these nodes. The patches of a large graph are
-    kept in the cache folder. ``callback`` takes events of stage ``rows`` while they are made.
+    With ``nodes``, patches are made only for these nodes, unless they need eigenvectors. The
+    patches of a large graph are kept in the cache folder. ``callback`` takes events of stage
+    ``rows`` while they are made.
     """
     return _make_patcher(data, resolve(data, config), callback, nodes)
 
@@ -141,6 +142,7 @@ def _make_patcher(
             self_loops=settings.self_loops,
             ego=settings.ego,
             relations=settings.relations if keeps else (),
+            nodes=nodes,
         )
     starts, sides, names = _filters(config)
     filters = [

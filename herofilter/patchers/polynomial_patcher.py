@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from herofilter.errors import ConfigError, check_choice
+from herofilter.errors import ConfigError, GraphError, check_choice
 from herofilter.patchers.alignment import aligned_weights
 from herofilter.patchers.filter_bank import ChebyshevBank, FilterBank, RelationBank
 from herofilter.patchers.learned import LearnedPatcher, share_slots
@@ -41,6 +41,7 @@ class PolynomialPatcher(LearnedPatcher):
         self_loops: whether Ã has self-loops.
         ego: ``first`` puts the node itself into slot 0; ``ranked`` lets it compete.
         relations: fixed relations of a directed graph; none by default.
+        nodes: choose the patches of these nodes alone, which are then all that can be asked for.
 
     Example:
         >>> from herofilter.data import csbm
@@ -61,8 +62,10 @@ class PolynomialPatcher(LearnedPatcher):
         self_loops: bool = False,
         ego: str = "first",
         relations: Sequence[str] = (),
+        nodes: Tensor | None = None,
     ) -> None:
         super().__init__()
+        self.nodes = nodes
         check_choice("ego", ego, ("first", "ranked"))
         n = int(data.num_nodes or 0)
         if not 1 <= patch_size <= n:
@@ -157,6 +160,11 @@ class PolynomialPatcher(LearnedPatcher):
 
     def forward(self, nodes: Tensor | None = None) -> Patches:
         rows = torch.arange(self.num_nodes) if nodes is None else nodes
+        if self.nodes is not None and not torch.isin(rows, self.nodes).all():
+            raise GraphError(
+                f"patches must be asked for nodes that they were made for (got others than those "
+                f"{self.nodes.numel()} nodes); make the patcher for all nodes"
+            )
         index, entries = self.index[rows], self.entries[rows]
         scores = [torch.ones(rows.numel(), 1)] if self.ego_first else []
         for bank in self._banks():
@@ -189,6 +197,9 @@ class PolynomialPatcher(LearnedPatcher):
         widths = [slot.stop - slot.start for _, slot in filled]
         start, stop = filled[0][1].start, filled[-1][1].stop
         numbers = [number for number, _ in filled]
-        index, entries = choose_rows(bank.basis, coefficients[numbers], widths, self.ego_first)
-        self.index[:, start:stop] = index
-        self.entries[:, start:stop, : entries.size(2)] = entries
+        index, entries = choose_rows(
+            bank.basis, coefficients[numbers], widths, self.ego_first, self.nodes
+        )
+        rows = slice(None) if self.nodes is None else self.nodes
+        self.index[rows, start:stop] = index
+        self.entries[rows, start:stop, : entries.size(2)] = entries

@@ -1,4 +1,4 @@
-"""The largest entries of all rows of filters that share a basis, and their basis values."""
+"""The largest entries of the rows of filters that share a basis, and their basis values."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,11 @@ from herofilter.spectral.polynomial_basis import PolynomialBasis, WordBasis
 
 
 def choose_rows(
-    basis: PolynomialBasis, coefficients: Tensor, widths: Sequence[int], exclude_self: bool
+    basis: PolynomialBasis,
+    coefficients: Tensor,
+    widths: Sequence[int],
+    exclude_self: bool,
+    nodes: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Return the best nodes of each row, filter by filter, and the basis values of each.
 
@@ -20,22 +24,23 @@ def choose_rows(
         coefficients: one row per filter.
         widths: how many entries each filter chooses.
         exclude_self: leave the node itself out.
+        nodes: the rows; all by default.
 
     Shapes:
         - coefficients: ``[f, K + 1]``
-        - output: ``[n, p]``, with -1 as padding, and ``[n, p, K + 1]``, p the sum of the widths
+        - output: ``[b, p]``, with -1 as padding, and ``[b, p, K + 1]``, p the sum of the widths
     """
     theta = coefficients.detach().numpy()
-    nodes = np.arange(basis.num_nodes)
+    rows = np.arange(basis.num_nodes) if nodes is None else nodes.numpy()
     if isinstance(basis, WordBasis):
         # there a word is read from left to right
         words = [tuple(reversed(word)) for word in basis.words]
         found = word_top(
-            basis.matrix, words, theta, nodes, widths, exclude_self=exclude_self, with_basis=True
+            basis.matrix, words, theta, rows, widths, exclude_self=exclude_self, with_basis=True
         )
     else:
         found = polynomial_top(
-            basis.matrix, theta, nodes, widths, exclude_self=exclude_self, with_basis=True
+            basis.matrix, theta, rows, widths, exclude_self=exclude_self, with_basis=True
         )
     index = np.concatenate([one.index for one in found], axis=1)
     values = [one.basis for one in found if one.basis is not None]

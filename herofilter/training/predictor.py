@@ -34,7 +34,7 @@ class Predictor:
     Args:
         saved: the trained model.
         data: the graph to predict; by default the one the model was trained on.
-        nodes: make fixed patches for these nodes alone, which are then all that can be predicted.
+        nodes: make patches for these nodes alone, which are then all that can be predicted.
 
     Example:
         >>> from herofilter.config import Config
@@ -88,7 +88,7 @@ class Predictor:
     def for_nodes(self, nodes: Tensor) -> "Predictor":
         """Return the model for some nodes of its graph, or itself if its network is there.
 
-        Fixed patches are then made for these nodes alone.
+        Patches are then made for these nodes alone.
         """
         return self if "network" in vars(self) else Predictor(self.saved, self._data, nodes)
 

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.data import csbm
-from herofilter.errors import ConfigError
+from herofilter.errors import ConfigError, GraphError
 from herofilter.patchers import PolynomialPatcher
 from herofilter.spectral import normalised_adjacency
 from tests.awkward import AWKWARD
@@ -186,3 +186,21 @@ def test_more_relations_than_terms_of_a_low_order() -> None:
     high = PolynomialPatcher(AWKWARD["directed"](), 10, ["low"], order=5, relations=names)
     assert torch.equal(patcher().index, high().index)
     torch.testing.assert_close(patcher().score, high().score)
+
+
+@pytest.mark.parametrize("relations", [(), ("out", "cocitation")])
+def test_patches_of_some_nodes_are_those_among_all(relations: tuple[str, ...]) -> None:
+    data = csbm(num_nodes=90, num_classes=3)
+    nodes = torch.tensor([7, 80, 3])
+    everyone, some = (
+        PolynomialPatcher(data, 7, ("hop1", "hop2"), relations=relations, nodes=chosen)
+        for chosen in (None, nodes)
+    )
+    for patcher in (everyone, some):
+        move(patcher)
+        patcher.refresh()
+    wanted, found = everyone(nodes), some(nodes)
+    assert torch.equal(found.index, wanted.index)
+    assert torch.equal(found.score, wanted.score)
+    with pytest.raises(GraphError, match="patches must be asked for nodes that they were made for"):
+        some(torch.tensor([7, 8]))
