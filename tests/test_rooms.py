@@ -17,7 +17,7 @@ ROOMS = [
     "training",
     "predict",
 ]
-FREE = {"reproduce", "report", "cli", "estimator"}
+FREE = {"reproduce", "report", "serve", "cli", "estimator"}
 GROUND = {
     "callbacks",
     "config",

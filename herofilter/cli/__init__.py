@@ -15,6 +15,7 @@ from herofilter.cli import (
     patch as patch,
     report as report,
     reproduce as reproduce,
+    serve as serve,
     train as train,
     tune as tune,
 )

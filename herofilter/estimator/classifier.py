@@ -1,18 +1,36 @@
 """HeroFilter as a classifier with scikit-learn's interface."""
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import torch
-from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.config import Config
-from herofilter.data.tables.arrays import bare_graph, graph_from_arrays, node_tensor, same_graph
 from herofilter.data.tables.label_arrays import encode_labels, read_labels
 from herofilter.errors import ConfigError, GraphError, check_choice
+from herofilter.estimator.asked_graph import (
+    AskedGraph,
+    asked_data,
+    asked_nodes,
+    asked_rows,
+    asked_rows_alone,
+    check_no_weights,
+    names_nodes,
+    with_shape,
+)
+from herofilter.estimator.feature_reader import FeatureReader
 from herofilter.estimator.sklearn_contract import Parameters, classifier_base, not_fitted
+from herofilter.estimator.training_graph import (
+    MASKS,
+    TrainingGraph,
+    check_length,
+    given_labels,
+    graph_of_data,
+    graph_of_nodes,
+    graph_of_rows,
+)
 from herofilter.nn import NodeClassifier, list_models
 from herofilter.training.fit_model import fit_model, with_validation
 from herofilter.training.predictor import Predictor
@@ -22,7 +40,6 @@ if TYPE_CHECKING:
 else:
     Base = classifier_base()
 
-_MASKS = ("train_mask", "val_mask")
 _SHARED = ("hidden_channels", "lr", "epochs", "patience")
 _OF_ONE_MODEL = (
     "patcher",
@@ -37,14 +54,19 @@ _OF_ONE_MODEL = (
 class HeroFilterClassifier(Base):
     """A classifier of nodes with ``fit``, ``predict``, ``predict_proba`` and ``score``.
 
-    ``fit`` takes the graph in one of three forms: a feature matrix and ``edge_index``, with one
-    label per node; a PyG ``Data``; or, with ``graph`` set, node indices and their labels, which
-    is the form for ``cross_val_score`` and ``GridSearchCV``. Nodes without a label (None, NaN, or
-    -1 among integers) contribute their features and edges. No labels are read but those given to
-    ``fit``. Features are used as they are.
+    X is a matrix with a row of features per node (an array, a list, a sparse matrix, a tensor),
+    or a data frame, whose columns are encoded as those of tables are; the edges come as
+    ``edge_index`` or ``edges``. Instead, X can be a PyG ``Data`` or, with ``graph`` set, node
+    indices, which is the form for ``cross_val_score`` and ``GridSearchCV``. Without any edges
+    every node is its own patch, and the prediction depends on its own features alone.
+
+    Nodes without a label (None, NaN, or -1 among integers) contribute their features and edges.
+    No labels are read but those given to ``fit``. Features of a matrix are used as they are.
 
     Args:
         graph: the graph whose nodes X indexes; its labels are ignored.
+        edges: the edges between the rows of X where ``edge_index`` isn't given, in one of its
+            forms; ``[]`` for none.
         model: a registered model, or ``auto``, which trains a portfolio and keeps the model with
             the best validation; with a setting that the portfolio chooses itself (those from
             ``patcher`` to ``weight_decay`` below) it is HeroFilter.
@@ -76,6 +98,7 @@ class HeroFilterClassifier(Base):
         self,
         *,
         graph: Data | None = None,
+        edges: Any = None,
         model: str = "auto",
         hidden_channels: int | None = None,
         lr: float | None = None,
@@ -93,6 +116,7 @@ class HeroFilterClassifier(Base):
         random_state: int | None = 0,
     ) -> None:
         self.graph = graph
+        self.edges = edges
         self.model = model
         self.hidden_channels = hidden_channels
         self.lr = lr
@@ -110,21 +134,28 @@ class HeroFilterClassifier(Base):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, edge_index: Any = None, edge_weight: Any = None) -> Self:
-        """Train on a feature matrix with edges, on node indices of ``graph``, or on a ``Data``.
+        """Train on rows of features with edges, on node indices of ``graph``, or on a ``Data``.
+
+        ``edge_index`` holds row numbers of X: an array of two rows or of two columns (one of
+        shape 2 × 2 is read by rows), a data frame with the columns source and target, or else its
+        first two, and perhaps weight, or a sparse adjacency matrix.
 
         The masks of a ``Data`` say which labels are for training and which for validation;
         those of its test nodes aren't read.
         """
         seed = self._seed()
-        data, labels = self._training_graph(X, y, edge_index, edge_weight)
-        classes, data.y = encode_labels(labels)
-        masks = [X.get(name) if isinstance(X, Data) else None for name in _MASKS]
+        given = self._training_graph(X, y, edge_index, edge_weight)
+        data = given.data
+        classes, data.y = encode_labels(given.labels)
+        masks = [X.get(name) if isinstance(X, Data) else None for name in MASKS]
         if all(mask is not None for mask in masks):
             data.train_mask, data.val_mask = masks
         else:
             data = with_validation(data, float(self.val_fraction), seed)
         model, config = self._choice(int(data.num_nodes), seed)
-        self._keep(fit_model(data, classes, model, config, bool(self.calibrate)))
+        encoder = None if given.features is None else given.features.encoder
+        predictor = fit_model(data, classes, model, config, bool(self.calibrate), encoder)
+        self._keep(predictor, given.features)
         return self
 
     def predict(self, X: Any = None, edge_index: Any = None, edge_weight: Any = None) -> np.ndarray:
@@ -138,31 +169,26 @@ class HeroFilterClassifier(Base):
     ) -> np.ndarray:
         """Return calibrated probabilities ``[b, C]``, columns as in ``classes_``.
 
-        X is None for all nodes of the fitted graph or a vector of some of its node indices; a
-        ``Data``, or a feature matrix with ``edge_index``, stands for all nodes of that graph.
+        - None, or the X of training (up to rounding): all nodes of the fitted graph.
+        - A vector of integers: these nodes of the fitted graph; with ``graph`` set a matrix of one
+          column, too, which holds features otherwise.
+        - Rows of features with ``edge_index``, or a ``Data``: all nodes of that graph.
+        - Other rows of features without edges: nodes without edges, if there were none in
+          training; if ``edges`` is set and there are as many rows as in training, the fitted graph
+          with these features; else an error.
         """
         if not hasattr(self, "predictor_"):
             raise not_fitted(type(self).__name__)
-        new = None
-        if isinstance(X, Data):
-            new = bare_graph(X)
-        elif edge_index is not None:
-            new = graph_from_arrays(X, edge_index, edge_weight)
-        known = self.saved_.graph
-        if new is not None and (known is None or not same_graph(new, known.data)):
-            return np.asarray(self.predictor_.on(new).predict_proba())
-        nodes = None
-        if new is None and X is not None:
-            nodes = node_tensor(X, int(self.predictor_.data.num_nodes or 0))
-        return np.asarray(self.predictor_.predict_proba(nodes))
+        asked = self._asked(X, edge_index, edge_weight)
+        return np.asarray(asked.predictor.predict_proba(asked.nodes))
 
     def score(
         self, X: Any = None, y: Any = None, edge_index: Any = None, edge_weight: Any = None
     ) -> float:
         """Return the accuracy on the nodes of X that have a label in y."""
-        labels, known = read_labels(_given(y))
+        labels, known = read_labels(given_labels(y))
         predicted = self.predict(X, edge_index, edge_weight)
-        _check_length(known.size, predicted.size)
+        check_length(known.size, predicted.size)
         if not labels.size:
             raise GraphError("y must have at least one label to score against (got none)")
         return float((predicted[known] == labels).mean())
@@ -194,46 +220,55 @@ class HeroFilterClassifier(Base):
         """The network for the fitted graph."""
         return self.predictor_.network
 
-    def _keep(self, predictor: Predictor) -> None:
+    def _keep(self, predictor: Predictor, features: FeatureReader | None = None) -> None:
         saved = predictor.saved
+        if features is None and saved.encoder is not None:
+            names = tuple(column.name for column in saved.encoder.columns)
+            features = FeatureReader(len(names), names, saved.encoder)
+        self._features = features or FeatureReader(saved.in_channels)
         self.predictor_, self.saved_ = predictor, saved
         self.classes_ = np.array(saved.classes)
-        self.n_features_in_ = saved.in_channels
+        self.n_features_in_ = self._features.width
+        if self._features.names is not None:
+            self.feature_names_in_ = np.array(self._features.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         self.config_, self.temperature_ = saved.config, saved.temperature
         self.history_ = saved.history
 
-    def _training_graph(
-        self, X: Any, y: Any, edge_index: Any, edge_weight: Any
-    ) -> tuple[Data, np.ndarray]:
-        """Return the graph and a label per node, None or -1 for those that may not be read."""
-        if isinstance(X, Data):
-            if y is not None or edge_index is not None:
-                raise ConfigError(
-                    "y and edge_index must be left out when X is a Data (got some), "
-                    "since it holds both"
-                )
-            return bare_graph(X), _readable(X)
-        y = np.asarray(_given(y).numpy() if isinstance(y, Tensor) else _given(y), dtype=object)
-        if edge_index is not None:
-            data = graph_from_arrays(X, edge_index, edge_weight)
-            _check_length(len(y), int(data.num_nodes or 0))
-            return data, y
-        if self.graph is None:
+    def _training_graph(self, X: Any, y: Any, edge_index: Any, edge_weight: Any) -> TrainingGraph:
+        if self.graph is not None and self.edges is not None:
             raise ConfigError(
-                "the edges must be given (got only X and y); give edge_index, "
-                "a Data as X, or graph= to the constructor"
+                "graph and edges must not both be set (got both); graph holds the edges, too"
             )
-        data = bare_graph(self.graph)
-        nodes = node_tensor(X, int(data.num_nodes or 0)).numpy()
-        _check_length(len(y), len(nodes))
-        labels = np.full((int(data.num_nodes or 0), *y.shape[1:]), None, dtype=object)
-        labels[nodes] = y
-        if any(a is not b and np.any(a != b) for a, b in zip(labels[nodes], y, strict=True)):
-            raise GraphError(
-                "a node that X names twice must have the same label each time (got different "
-                "ones); name each node once"
+        if isinstance(X, Data):
+            return graph_of_data(X, y, edge_index)
+        if edge_index is None:
+            check_no_weights(edge_weight)
+            if self.graph is not None:
+                return graph_of_nodes(self.graph, X, y)
+        edges = self.edges if edge_index is None else edge_index
+        if edges is None:
+            warnings.warn(
+                "X came without edges, so that each node is classified by its own features alone; "
+                "give edge_index, or edges=[] if there are none",
+                UserWarning,
+                stacklevel=3,
             )
-        return data, labels
+        return graph_of_rows(X, y, edges, edge_weight)
+
+    def _asked(self, X: Any, edge_index: Any, edge_weight: Any) -> AskedGraph:
+        if isinstance(X, Data):
+            return asked_data(self.predictor_, X)
+        if edge_index is not None:
+            return asked_rows(self.predictor_, self._features, X, edge_index, edge_weight)
+        check_no_weights(edge_weight)
+        if X is None:
+            return AskedGraph(self.predictor_)
+        X = with_shape(X)
+        if names_nodes(X, by_index=self.graph is not None):
+            return asked_nodes(self.predictor_, X)
+        return asked_rows_alone(self.predictor_, self._features, X, self.edges is not None)
 
     def _choice(self, num_nodes: int, seed: int) -> tuple[str, Config]:
         check_choice("model", self.model, ["auto", *(entry.name for entry in list_models())])
@@ -249,34 +284,6 @@ class HeroFilterClassifier(Base):
         if self.random_state is None:
             return int(np.random.default_rng().integers(2**31))
         return int(self.random_state)
-
-
-def _readable(data: Data) -> np.ndarray:
-    """Return the labels of a graph, -1 for nodes outside the training and validation masks."""
-    y = _given(data.y)
-    masks = [data[name] for name in _MASKS if data.get(name) is not None]
-    if any(mask.dim() != 1 for mask in masks):
-        raise GraphError(
-            "masks must be one-dimensional (got several splits); choose one with "
-            "select_split(data, 0)"
-        )
-    if masks and y.dim() == 1:
-        y = y.masked_fill(~torch.stack(masks).any(dim=0), -1)
-    return np.asarray(y)
-
-
-def _given(y: Any) -> Any:
-    if y is None:
-        raise ConfigError("y must be given (got None); mark single nodes without a label with -1")
-    return y
-
-
-def _check_length(labels: int, nodes: int) -> None:
-    if labels != nodes:
-        raise GraphError(
-            f"y must have one label per node of X (got {labels} labels for {nodes} nodes); "
-            "mark nodes without a label with None or -1"
-        )
 
 
 def _plain(value: Any) -> Any:

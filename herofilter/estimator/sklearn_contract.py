@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import inspect
+import warnings
 from typing import Any, Self
 
 from herofilter.errors import ConfigError, RunError, did_you_mean
@@ -49,7 +50,14 @@ def classifier_base() -> type:
     if not has_sklearn():
         return Parameters
     base: Any = importlib.import_module("sklearn.base")
-    return type("ClassifierBase", (base.ClassifierMixin, base.BaseEstimator), {})
+
+    class ClassifierBase(base.ClassifierMixin, base.BaseEstimator):  # type: ignore[misc]
+        def __sklearn_tags__(self) -> Any:
+            tags = super().__sklearn_tags__()
+            tags.input_tags.sparse = True
+            return tags
+
+    return ClassifierBase
 
 
 def not_fitted(name: str) -> Exception:
@@ -59,3 +67,12 @@ def not_fitted(name: str) -> Exception:
         return RunError(text)
     error: Exception = importlib.import_module("sklearn.exceptions").NotFittedError(text)
     return error
+
+
+def warn_column() -> None:
+    """Warn, as scikit-learn does, that labels came as a column."""
+    category: type[Warning] = UserWarning
+    if has_sklearn():
+        category = importlib.import_module("sklearn.exceptions").DataConversionWarning
+    text = "A column-vector y was passed when a 1d array was expected; it is read as one"
+    warnings.warn(text, category, stacklevel=6)

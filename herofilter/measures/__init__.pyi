@@ -22,6 +22,7 @@ from .label_pairs import (
 )
 from .leakage import (
     repeated_test_rows as repeated_test_rows,
+    repeats_by_chance as repeats_by_chance,
 )
 from .score_warnings import (
     direction_warning as direction_warning,

@@ -6,6 +6,11 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from herofilter.data.tables.column_ranges import column_ranges
+from herofilter.data.tables.encoder import FeatureEncoder
+from herofilter.data.tables.list_kinds import Vector
+from herofilter.measures.single_columns import row_codes, sparse_rows
+
 
 def repeated_test_rows(data: Data) -> int:
     """Count the test nodes whose feature row also belongs to a training node.
@@ -23,6 +28,33 @@ def repeated_test_rows(data: Data) -> int:
     rows = _sparse(data.x)
     seen = set(_keys(rows, data.train_mask))
     return sum(key in seen for key in _keys(rows, data.test_mask) if key)
+
+
+def repeats_by_chance(data: Data, encoder: FeatureEncoder, seed: int = 0) -> int:
+    """Count what :func:`repeated_test_rows` counts after each column of the table was shuffled.
+
+    Coarse columns repeat by themselves: of people with an age and a country many agree in both.
+    Rows that agree more often than those of the shuffled table stand in it twice. Vectors, such as
+    embeddings, never agree by chance.
+
+    Args:
+        data: as for :func:`repeated_test_rows`.
+        encoder: how the table's columns became the features.
+        seed: of the shuffles.
+    """
+    draw = np.random.default_rng(seed)
+    rows, total = sparse_rows(data.x), np.zeros(data.x.size(0))
+    vectors = {column.name for column in encoder.columns if isinstance(column, Vector)}
+    for column in column_ranges(encoder, data.x.size(1)):
+        codes = row_codes(rows[:, column.start : column.stop])
+        if column.name in vectors:
+            codes = np.arange(codes.size)
+        # equal sums of these values are, by all odds, equal rows
+        values = draw.standard_normal(codes.size)
+        total += values[draw.permutation(codes)]
+    # to 12 digits, since sums differ by rounding errors
+    train, test = (total[data[name].numpy()].round(12) for name in ("train_mask", "test_mask"))
+    return int(np.isin(test, train).sum())
 
 
 def _sparse(x: Tensor) -> sp.csr_array:

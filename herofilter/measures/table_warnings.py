@@ -1,5 +1,7 @@
 """What is suspicious about the user's tables, told before any model is trained."""
 
+import math
+
 import numpy as np
 from torch_geometric.data import Data
 
@@ -7,7 +9,8 @@ from herofilter.data import TableGraph
 from herofilter.data.tables.label_columns import class_text
 from herofilter.measures.card import DataCard
 from herofilter.measures.fit_warning import FitWarning, listed, percent
-from herofilter.measures.single_columns import row_codes, single_column_accuracy, sparse_rows
+from herofilter.measures.leakage import repeats_by_chance
+from herofilter.measures.single_columns import single_column_accuracy
 
 # a column tells the class if it avoids this share of the errors of the commonest class
 TELLS = 0.9
@@ -16,8 +19,8 @@ FEW_EXAMPLES = 2
 LARGE_MAJORITY = 0.7
 MANY_ISOLATED = 0.05
 MANY_REPEATED = 0.01
-# rows of which fewer are different repeat because the columns are coarse
-MOSTLY_DIFFERENT = 0.5
+# times as many repeated rows as in a shuffled table, whose columns repeat by chance
+BEYOND_CHANCE = 2.0
 
 _LEAVE_OUT = "name the other columns with --features"
 
@@ -114,7 +117,7 @@ def _imbalance(graph: TableGraph) -> list[FitWarning]:
         FitWarning(
             "imbalance",
             f"{percent(share)} of the training nodes are {name!r}, so that accuracy says little",
-            "look at balanced accuracy and macro F1, and try --class-weights",
+            "choose by balanced accuracy with --metric balanced, or try --class-weights",
             "classes",
         )
     ]
@@ -138,14 +141,15 @@ def _isolated(card: DataCard) -> list[FitWarning]:
 def _repeated_rows(graph: TableGraph, card: DataCard) -> list[FitWarning]:
     if not card.repeated_test_rows or card.splits is None or graph.encoder.degrees is not None:
         return []
-    share = card.repeated_test_rows / card.splits.test
-    different = int(row_codes(sparse_rows(graph.data.x)).max()) + 1
-    if share < MANY_REPEATED or different < MOSTLY_DIFFERENT * card.num_nodes:
+    repeated, share = card.repeated_test_rows, card.repeated_test_rows / card.splits.test
+    chance = repeats_by_chance(graph.data, graph.encoder)
+    noise = 3 * math.sqrt(chance)
+    if share < MANY_REPEATED or repeated < max(BEYOND_CHANCE * chance, chance + noise):
         return []
     return [
         FitWarning(
             "repeated-rows",
-            f"{card.repeated_test_rows} of {card.splits.test} test nodes ({percent(share)}) have "
+            f"{repeated} of {card.splits.test} test nodes ({percent(share)}) have "
             "exactly the columns of a training node, so that the test score flatters the model",
             "remove rows that stand twice in the table, or keep them in one part with --split",
             "split",

@@ -25,6 +25,7 @@ def fit_model(
     model: str = "auto",
     config: Config | None = None,
     calibrate: bool = True,
+    encoder: FeatureEncoder | None = None,
 ) -> Predictor:
     """Train one model on the split that the graph has.
 
@@ -37,6 +38,7 @@ def fit_model(
         model: a registered model, or ``auto``.
         config: the settings; recommended ones by default.
         calibrate: whether to fit a temperature; else it is 1.
+        encoder: how a table of nodes became the features, if it did.
 
     Example:
         >>> from herofilter.data import csbm
@@ -47,8 +49,8 @@ def fit_model(
     """
     trained = _train(PreparedGraphs(data, len(classes)), model, config or Config())
     ids = pa.array(np.arange(int(data.num_nodes or 0)))
-    graph = TableGraph(data, ids, classes, FeatureEncoder(()))
-    predictor = make_predictor(trained, graph, calibrate=calibrate)
+    graph = TableGraph(data, ids, classes, encoder or FeatureEncoder(()))
+    predictor = make_predictor(trained, graph, encoder, calibrate)
     scores = {
         part: full_score(logits / predictor.temperature, y)
         for part in ("train", "val")

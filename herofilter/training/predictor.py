@@ -108,6 +108,11 @@ class Predictor:
         """What logits are divided by before they become probabilities."""
         return self.saved.temperature
 
+    @property
+    def fewest_nodes(self) -> int:
+        """How many nodes another graph must have at least."""
+        return max(2, self.saved.config.patcher.patch_size if self.saved.resolved else 1)
+
     @cached_property
     def data(self) -> Data:
         """The graph, as it was given."""
@@ -117,7 +122,7 @@ class Predictor:
     def prepared(self) -> Data:
         """The graph in the form that the network is built for, without labels and masks."""
         if self._data is not None:
-            _check_features(self.saved, self._data)
+            _check_features(self.saved, self._data, self.fewest_nodes)
         result = copy.copy(self.data)
         result.num_nodes = int(self.data.num_nodes or 0)
         for name in ("y", *MASKS):
@@ -191,12 +196,11 @@ def known_labels(data: Data, num_classes: int) -> Tensor | None:
     return known
 
 
-def _check_features(saved: SavedModel, data: Data) -> None:
+def _check_features(saved: SavedModel, data: Data, fewest: int) -> None:
     n, has_none = int(data.num_nodes or 0), data.x is None or data.get("featureless", False)
-    patch = saved.config.patcher.patch_size if saved.resolved else 1
-    if n < max(2, patch):
+    if n < fewest:
         raise GraphError(
-            f"the graph must have at least {max(2, patch)} nodes to fill a patch (got {n}); "
+            f"the graph must have at least {fewest} nodes to fill a patch (got {n}); "
             "give more of the graph, or train with a smaller patch_size"
         )
     if _EMBEDDING in saved.state:

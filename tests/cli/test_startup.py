@@ -12,6 +12,7 @@ import pytest
 HEAVY = (
     *("torch", "torch_geometric", "numba", "numpy", "scipy", "pyarrow", "pandas"),
     *("optuna", "matplotlib", "sklearn", "safetensors"),
+    *("fastapi", "uvicorn"),
 )
 # runs every command line in one process and tells what each left in sys.modules
 RUN = f"""
@@ -82,6 +83,16 @@ MISTAKES = {
     "no model to predict": (["predict", "no"], "no must be a model folder (got no folder with a"),
     "no model to explain": (["explain", "no", "--node", "1"], "no must be a model folder"),
     "no model to export": (["export", "no", "--onnx", "m.onnx"], "no must be a model folder"),
+    "no model to serve": (["serve", "no"], "no must be a model folder (got no folder with a"),
+    "limit of serve": (
+        ["serve", "model", "--max-nodes", "0"],
+        "max_nodes must be at least 1 (got 0)",
+    ),
+    "port of serve": (["serve", "model", "--port", "70000"], "port must be from 0 to 65535 (got"),
+    "host of serve": (
+        ["serve", "model", "--port", "0", "--host", "203.0.113.7"],
+        "the address 203.0.113.7:0 must be free and of this machine (",
+    ),
     "missing edges to predict": (
         ["predict", "model", "--edges", "no.csv"],
         "the edges must be an existing file (got no.csv); check the path",

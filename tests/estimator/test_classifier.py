@@ -336,15 +336,10 @@ FEW = graph(10)
     ("arguments", "error", "text"),
     [
         (
-            (FEW.x, FEW.y),
-            ConfigError,
-            "the edges must be given (got only X and y); give edge_index, a Data as X, "
-            "or graph= to the constructor",
-        ),
-        (
             (FEW.x, None, FEW.edge_index),
             ConfigError,
-            "y must be given (got None); mark single nodes without a label with -1",
+            "y must be given (HeroFilterClassifier requires y to be passed, but the target y is "
+            "None); mark single nodes without a label with -1",
         ),
         (
             (FEW, FEW.y),
@@ -378,8 +373,8 @@ FEW = graph(10)
         (
             (FEW.x, np.linspace(0, 1, 10), FEW.edge_index),
             GraphError,
-            "y must hold classes (got numbers such as 0.111111): regression isn't supported; "
-            "make classes of the numbers, for instance by quantiles",
+            "y must hold classes (got continuous numbers such as 0.111111): regression isn't "
+            "supported; make classes of the numbers, for instance by quantiles",
         ),
         (
             (FEW.x, ["a", 1] * 5, FEW.edge_index),
@@ -390,7 +385,13 @@ FEW = graph(10)
         (
             (FEW.x, ["a"] * 10, FEW.edge_index),
             GraphError,
-            "y must hold at least two classes (got 1); there is nothing to tell apart",
+            "y must hold at least two classes (got 1 class); there is nothing to tell apart",
+        ),
+        (
+            (FEW.x, [-1, 1] * 5, FEW.edge_index),
+            GraphError,
+            "y must hold at least two classes (got 1 class); -1 stands for no label, so a class "
+            "must be called otherwise",
         ),
         (
             (FEW.x[:, 0], FEW.y, FEW.edge_index),
@@ -402,13 +403,15 @@ FEW = graph(10)
             ([["a"]] * 10, FEW.y, FEW.edge_index),
             GraphError,
             "X must be a matrix of numbers, a row of features per node (could not convert string "
-            "to float: 'a'); encode other columns first, or read a table with read_graph",
+            "to float: 'a'); give a data frame to have other columns encoded, or read a table "
+            "with read_graph",
         ),
         (
             (FEW.x, FEW.y, FEW.edge_index + 5),
             GraphError,
-            "edge_index must hold node indices from 0 to 9 (got 5 to 14; the graph has 10 nodes); "
-            "number the nodes from 0 or set num_nodes",
+            "edges must join rows of X, which are 0 to 9 (got 5 to 14); number the nodes from 0 "
+            "or, to train on some rows of a graph, give graph= to the constructor and node "
+            "indices as X",
         ),
         (
             (FEW.x, FEW.y, np.array([[0.5], [1.0]])),
@@ -460,15 +463,9 @@ def test_impossible_parameters_are_refused_by_fit(settings: dict[str, Any], text
     assert str(caught.value) == text
 
 
-def test_features_without_edges_are_refused_by_predict() -> None:
+def test_what_predict_and_score_refuse() -> None:
     classifier, data = fitted(), graph()
-    with pytest.raises(GraphError) as caught:
-        classifier.predict(data.x)
-    assert str(caught.value) == (
-        "X must be a vector of node indices (got shape [90, 32]); "
-        "give features together with edge_index"
-    )
-    with pytest.raises(GraphError, match="x must have 32 features per node"):
+    with pytest.raises(GraphError, match="X must have the columns of training"):
         classifier.predict(data.x[:, :5], data.edge_index)
     with pytest.raises(GraphError, match=r"at least one label to score against \(got none\)"):
         classifier.score([0, 1], [-1, -1])

@@ -9,7 +9,12 @@ import torch
 
 from herofilter.data import TableGraph, random_splits, read_graph
 from herofilter.data.tables.id_like import id_like_columns
-from herofilter.measures import data_card, single_column_accuracy, table_warnings
+from herofilter.measures import (
+    data_card,
+    repeats_by_chance,
+    single_column_accuracy,
+    table_warnings,
+)
 from herofilter.measures.fit_warning import FitWarning, listed
 
 N = 120
@@ -162,7 +167,7 @@ def test_a_large_majority() -> None:
     assert (warning.kind, warning.where) == ("imbalance", "classes")
     assert str(warning) == (
         "80.6 % of the training nodes are 'no', so that accuracy says little; "
-        "look at balanced accuracy and macro F1, and try --class-weights"
+        "choose by balanced accuracy with --metric balanced, or try --class-weights"
     )
 
 
@@ -195,7 +200,25 @@ def test_rows_of_coarse_columns_repeat_without_a_warning() -> None:
     del table["age"], table["tags"]
     graph = split_graph(table)
     assert data_card(graph.data).repeated_test_rows == 24
+    assert repeats_by_chance(graph.data, graph.encoder) == 24
     assert warnings_of(graph) == []
+    # ages in years agree now and then, though most rows differ
+    table["age"] = [round(each / 2) for each in columns()["age"]]
+    graph = split_graph(table)
+    assert data_card(graph.data).repeated_test_rows > 5
+    assert warnings_of(graph) == []
+
+
+def test_vectors_do_not_repeat_by_chance() -> None:
+    draw = random.Random(0)
+    table = columns()
+    table["vector"] = [[draw.random(), draw.random()] for _ in range(N)]
+    for name in ("age", "country", "tags", "topic", "vector"):
+        table[name][60:90] = table[name][:30]
+    del table["age"], table["tags"]
+    graph = split_graph(table)
+    assert repeats_by_chance(graph.data, graph.encoder) == 0
+    assert [warning.kind for warning in warnings_of(graph)] == ["repeated-rows"]
 
 
 def test_without_a_split_labels_are_not_looked_at() -> None:

@@ -32,7 +32,11 @@ MODELS = {
     "herofilter": ["patch_size=4", "directed=keep"],
     "gcn": [],
     "mlp": [],
+    "booster": [],
+    "neighbour-booster": [],
 }
+# without edges, so without other nodes
+ALONE = ("mlp", "booster")
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +92,7 @@ def test_effects_are_those_of_a_changed_table(
 
     for each in found["columns"]:
         assert each["without"] == pytest.approx(without("user:42", each["column"]), abs=1e-5)
-    assert bool(found["others"]) == (name != "mlp")
+    assert bool(found["others"]) == (name not in ALONE)
     for other in found["others"]:
         for each in other["columns"]:
             assert each["without"] == pytest.approx(without(other["id"], each["column"]), abs=1e-5)
@@ -151,7 +155,7 @@ def test_tables_have_a_legend(models: dict[str, Predictor], name: str) -> None:
     text = shown(explanation_tables(found))
     assert ("the node itself" in text) == (name == "herofilter")
     assert "with an average value: with the mean of the training nodes in that column" in text
-    assert ("Other nodes that count for" in text) == (name != "mlp")
+    assert ("Other nodes that count for" in text) == (name not in ALONE)
     assert summary_row(found)[0] == "user:42"
 
 

@@ -1,4 +1,4 @@
-"""Graphs and node indices from arrays of several kinds."""
+"""Features and node indices from arrays of several kinds."""
 
 from typing import Any
 
@@ -10,20 +10,6 @@ from torch_geometric.data import Data
 
 from herofilter.data.features import csr_tensor
 from herofilter.errors import GraphError
-
-
-def graph_from_arrays(features: Any, edges: Any, weights: Any = None) -> Data:
-    """Return a graph from a feature matrix, edges ``[2, E]`` and perhaps their weights.
-
-    Example:
-        >>> graph_from_arrays(np.eye(3), [[0, 1], [1, 2]])
-        Data(x=[3, 3], edge_index=[2, 2], num_nodes=3)
-    """
-    x = feature_tensor(features)
-    data = Data(x=x, edge_index=edge_tensor(edges), num_nodes=x.size(0))
-    if weights is not None:
-        data.edge_weight = torch.as_tensor(weights)
-    return data
 
 
 def bare_graph(data: Data) -> Data:
@@ -53,17 +39,24 @@ def feature_tensor(features: Any) -> Tensor:
     """
     if sp.issparse(features):
         matrix = sp.csr_array(features)
+        _check_real(np.iscomplexobj(matrix.data))
         crow, col = (torch.from_numpy(part).long() for part in (matrix.indptr, matrix.indices))
         value = torch.from_numpy(matrix.data.astype(np.float32))
         return csr_tensor(crow, col, value, matrix.shape)
     try:
-        x = torch.as_tensor(
-            features if isinstance(features, Tensor) else np.asarray(features, dtype=np.float32)
-        )
+        given = features if isinstance(features, Tensor) else np.asarray(features)
+        _check_real(given.is_complex() if isinstance(given, Tensor) else given.dtype.kind == "c")
+        if not isinstance(given, Tensor):
+            # an error about text shows it as it was given
+            shown = features if given.dtype.kind == "U" else given
+            given = np.require(shown, np.float32, "W")
+        x = torch.as_tensor(given)
+    except GraphError:
+        raise
     except (TypeError, ValueError) as error:
         raise GraphError(
-            f"X must be a matrix of numbers, a row of features per node ({error}); "
-            "encode other columns first, or read a table with read_graph"
+            f"X must be a matrix of numbers, a row of features per node ({error}); give a data "
+            "frame to have other columns encoded, or read a table with read_graph"
         ) from error
     if x.dim() != 2:
         raise GraphError(
@@ -71,14 +64,6 @@ def feature_tensor(features: Any) -> Tensor:
             "give one feature as a column"
         )
     return x.to(torch.float32)
-
-
-def edge_tensor(edges: Any) -> Tensor:
-    """Return edges as an int64 tensor ``[2, E]``; other than integers stay as they are."""
-    edge_index = torch.as_tensor(edges if isinstance(edges, Tensor) else np.asarray(edges))
-    # the type of an empty array means nothing
-    integral = not edge_index.is_floating_point() and edge_index.dtype != torch.bool
-    return edge_index.long() if integral or not edge_index.numel() else edge_index
 
 
 def node_tensor(nodes: Any, num_nodes: int) -> Tensor:
@@ -119,3 +104,11 @@ def _equal(one: Tensor | None, other: Tensor | None) -> bool:
         parts = [(t.crow_indices(), t.col_indices(), t.values()) for t in (one, other)]
         return all(torch.equal(*pair) for pair in zip(*parts, strict=True))
     return torch.equal(one, other)
+
+
+def _check_real(is_complex: bool) -> None:
+    if is_complex:
+        raise GraphError(
+            "X must hold real numbers (got complex ones: Complex data not supported); give real "
+            "and imaginary parts as columns of their own"
+        )

@@ -21,9 +21,10 @@ def encode_labels(y: Any) -> tuple[tuple[Label, ...], Tensor]:
     labels, known = read_labels(y)
     classes, index = np.unique(labels, return_inverse=True)
     if classes.size < 2:
-        raise GraphError(
-            f"y must hold at least two classes (got {classes.size}); there is nothing to tell apart"
-        )
+        got, cure = "1 class" if classes.size else "no label", "there is nothing to tell apart"
+        if any(type(value) is int and value == -1 for value in _vector(y).tolist()):
+            cure = "-1 stands for no label, so a class must be called otherwise"
+        raise GraphError(f"y must hold at least two classes (got {got}); {cure}")
     codes = np.full(known.shape, -1, np.int64)
     codes[known] = index
     return tuple(classes.tolist()), torch.from_numpy(codes)
@@ -78,8 +79,8 @@ def _of_one_kind(labels: np.ndarray) -> np.ndarray:
         wrong = (np.floor(labels) != labels) | np.isinf(labels)
         if wrong.any():
             raise GraphError(
-                f"y must hold classes (got numbers such as {labels[wrong][0]:g}): regression "
-                "isn't supported; make classes of the numbers, for instance by quantiles"
+                f"y must hold classes (got continuous numbers such as {labels[wrong][0]:g}): "
+                "regression isn't supported; make classes of the numbers, for instance by quantiles"
             )
         labels = labels.astype(np.int64)
     if labels.size and labels.dtype.kind not in "iubU":

@@ -2,7 +2,7 @@
 
 import codecs
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -163,19 +163,46 @@ def _read_text(
         # pyarrow takes column names without a line end for an empty file
         return pa.table({name: pa.nulls(0) for name in columns})
     with _as_utf8(path, encoding) as stream:
-        table = pyarrow.csv.read_csv(
-            stream,
-            read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES),
-            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=pyarrow.csv.ConvertOptions(
-                include_columns=[raw[name] for name in columns],
-                column_types={raw[name]: pa.string() for name in text if name in raw},
-                null_values=MISSING,
-                strings_can_be_null=True,
-            ),
-        )
+        table = _parse(stream, delimiter, raw, columns, text)
     comma = delimiter == ";"
     return pa.table({name: _tidy(table[raw[name]], name not in text, comma) for name in columns})
+
+
+def read_cells(columns: Mapping[str, Sequence[str | None]], text: Sequence[str]) -> pa.Table:
+    """Return columns of text as a text file would give them: types guessed, but for ``text``.
+
+    Example:
+        >>> read_cells({"age": ["31", "NA"], "code": [" 007", "1"]}, ["code"]).to_pydict()
+        {'age': [31, None], 'code': ['007', '1']}
+    """
+    raw = {name: str(number) for number, name in enumerate(columns)}
+    cells = {raw[name]: pa.array(values, pa.string()) for name, values in columns.items()}
+    # row numbers, because a line without any cell would be skipped
+    rows = pa.array(range(len(next(iter(cells.values()), ()))))
+    lines = pa.BufferOutputStream()
+    pyarrow.csv.write_csv(pa.table({"row": rows, **cells}), lines)
+    table = _parse(pa.BufferReader(lines.getvalue()), ",", raw, list(columns), text)
+    return pa.table({name: _tidy(table[raw[name]], name not in text, False) for name in columns})
+
+
+def _parse(
+    stream: pa.NativeFile,
+    delimiter: str,
+    raw: Mapping[str, str],
+    columns: Sequence[str],
+    text: Sequence[str],
+) -> pa.Table:
+    return pyarrow.csv.read_csv(
+        stream,
+        read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES),
+        parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        convert_options=pyarrow.csv.ConvertOptions(
+            include_columns=[raw[name] for name in columns],
+            column_types={raw[name]: pa.string() for name in text if name in raw},
+            null_values=MISSING,
+            strings_can_be_null=True,
+        ),
+    )
 
 
 def _tidy(column: pa.ChunkedArray, guess: bool, comma: bool) -> pa.ChunkedArray:

@@ -102,6 +102,11 @@ def unused_weight(names: Sequence[str], taken: Sequence[str | None]) -> list[str
     ]
 
 
+def usual_weight(names: Sequence[str]) -> str | None:
+    """Return the first column whose name is a usual one for the weights of edges."""
+    return next((name for name in names if _plain(name) in _WEIGHTS), None)
+
+
 def find_features(
     names: Sequence[str], features: Sequence[str] | None, taken: Sequence[str | None]
 ) -> tuple[list[str], list[str]]:

@@ -42,7 +42,7 @@ CONTENDERS = (
         "the most frequent class, whatever the node",
         False,
         0.2,
-        ("patience=1",),
+        ("epochs=1",),
         False,
     ),
     Contender(
