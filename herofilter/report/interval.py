@@ -72,8 +72,8 @@ def percent(share: float | None, digits: int = 1) -> str:
     """Return a share in percent.
 
     Example:
-        >>> percent(0.8765), percent(None)
-        ('87.7 %', '–')
+        >>> percent(0.876), percent(None)
+        ('87.6 %', '–')
     """
     return "–" if share is None or math.isnan(share) else f"{100 * share:.{digits}f} %"
 
@@ -82,8 +82,11 @@ def count(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural where it is due.
 
     Example:
-        >>> count(1, "node"), count(12345, "node"), count(2, "class")
-        ('1 node', '12,345 nodes', '2 classes')
+        >>> count(1, "node"), count(12345, "node"), count(2, "class"), count(0, "study")
+        ('1 node', '12,345 nodes', '2 classes', '0 studies')
     """
-    ending = "es" if noun.endswith(("s", "x", "ch")) else "s"
-    return f"{number:,} {noun}{'' if number == 1 else ending}"
+    if number == 1:
+        return f"1 {noun}"
+    if noun.endswith("y"):
+        return f"{number:,} {noun[:-1]}ies"
+    return f"{number:,} {noun}{'es' if noun.endswith(('s', 'x', 'ch')) else 's'}"

@@ -6,23 +6,22 @@ import io
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from herofilter.files import atomic_path, write_json, write_text
 from herofilter.report.figure import Figure
+from herofilter.report.page import STATIC, templates, write_page
 from herofilter.report.plotly_figure import plotly_figure
 from herofilter.report.png_figure import png_figure
+from herofilter.report.studies_report import studies_page
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-
     from herofilter.reproduce.studies.study import Summary
     from herofilter.reproduce.studies.verdict import Finding
 
-SCRIPT = "plotly.min.js"
-_STATIC = Path(__file__).parent / "static"
+# of which only the larger one can draw surfaces
+SCRIPT, SCRIPT_3D = "plotly-cartesian.min.js", "plotly.min.js"
 _QUICK = (
     "This is the quick form: tiny graphs and few epochs, to see that everything works. It says "
     "nothing about the paper."
@@ -63,7 +62,8 @@ def write_study(
     write_text(place / "data.csv", rows_csv(rows))
     png_figure(figure, place / "figure.png")
     write_text(place / "finding.md", finding_markdown(study, finding, command, quick))
-    page = _templates().get_template("figure.html")
+    script = SCRIPT_3D if any(panel.is_3d for panel in figure.panels) else SCRIPT
+    page = templates().get_template("figure.html")
     write_text(
         place / "figure.html",
         page.render(
@@ -71,26 +71,30 @@ def write_study(
             finding=finding,
             figure=plotly_figure(figure),
             command=command,
-            script=f"../{SCRIPT}",
+            script=f"../{script}",
             notes=[_QUICK] * quick,
         ),
     )
-    _share_script(folder)
+    _share_script(folder, script)
     # last, because the index lists the studies that have it
     write_json(place / "data.json", result)
     return result
 
 
 def write_index(folder: Path, names: Sequence[str]) -> None:
-    """Write index.html, which links every study that ``folder`` has, in the order of ``names``."""
+    """Write index.html, which links every study that ``folder`` has, in the order of ``names``.
+
+    ``report.html`` beside it has all of them in one file.
+    """
     studies = [
         json.loads(path.read_text(encoding="utf-8"))
         for path in (folder / name / "data.json" for name in names)
         if path.is_file()
     ]
     if studies:
-        page = _templates().get_template("index.html")
+        page = templates().get_template("index.html")
         write_text(folder / "index.html", page.render(studies=studies))
+        write_page(folder / "report.html", studies_page(studies))
 
 
 def finding_markdown(study: Described, finding: "Finding", command: str, quick: bool) -> str:
@@ -143,17 +147,9 @@ def _field(value: Any) -> Any:
     return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
 
 
-def _share_script(folder: Path) -> None:
-    """Put one copy of the script beside the index, for all pages."""
-    source, target = _STATIC / SCRIPT, folder / SCRIPT
+def _share_script(folder: Path, name: str) -> None:
+    """Put one copy of a script beside the index, for all pages."""
+    source, target = STATIC / name, folder / name
     if not target.is_file() or target.stat().st_size != source.stat().st_size:
         with atomic_path(target) as scratch:
             shutil.copyfile(source, scratch)
-
-
-@lru_cache(maxsize=1)
-def _templates() -> "Environment":
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    loader = FileSystemLoader(Path(__file__).parent / "templates")
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)

@@ -28,7 +28,7 @@ def by_heterophily(subject: Subject) -> Chart:
         _bars("this model", groups + apart, right),
         _bars("vote of training neighbours", groups + apart, vote),
     )
-    title = "neighbours of another class (in brackets: nodes)"
+    title = "neighbours that differ (nodes)"
     panel = Panel("", title, "accuracy (%)", bars, y_range=(0, 105))
     large = _large(groups)
     finding = "Too few nodes to compare groups."
@@ -63,7 +63,7 @@ def by_degree(subject: Subject) -> Chart:
     groups = _present(groups)
     right = subject.predicted[subject.judged] == subject.labels[subject.judged]
     bars = _bars("accuracy", groups, right)
-    title = "neighbours of a node (in brackets: nodes)"
+    title = "number of neighbours (nodes)"
     panel = Panel("", title, "accuracy (%)", (bars,), y_range=(0, 105))
     values = [_value(bars, number) for number in range(len(groups))]
     large = sorted(_large(groups), key=values.__getitem__)

@@ -47,7 +47,7 @@
     };
     for (const key of Object.keys(layout).filter((name) => /^[xy]axis/.test(name))) {
       copy[key] = { ...layout[key], gridcolor: grid, zerolinecolor: line, linecolor: line, automargin: true };
-      if (narrow.matches) copy[key].nticks = 6;
+      if (narrow.matches && layout[key].type !== "category") copy[key].nticks = 6;
     }
     return copy;
   }
