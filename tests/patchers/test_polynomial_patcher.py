@@ -186,3 +186,18 @@ def test_more_relations_than_terms_of_a_low_order() -> None:
     high = PolynomialPatcher(AWKWARD["directed"](), 10, ["low"], order=5, relations=names)
     assert torch.equal(patcher().index, high().index)
     torch.testing.assert_close(patcher().score, high().score)
+
+
+@pytest.mark.parametrize("start", ["low", "hop2", "aligned"])
+def test_the_responses_before_training_are_known_later(start: str) -> None:
+    data = csbm(num_nodes=80, num_classes=3, heterophily=0.8)
+    patcher = PolynomialPatcher(data, patch_size=6, starts=(start,))
+    patcher.align(data.y)
+    _, before = patcher.curves()
+    before = {name: values.detach().clone() for name, values in before.items()}
+    with torch.no_grad():
+        patcher.learned.values.add_(torch.randn(patcher.learned.values.shape))
+    _, after = patcher.curves()
+    assert not torch.allclose(after["filter-0"], before["filter-0"])
+    found = patcher.start_curves(data.y)
+    assert torch.allclose(found["filter-0"], before["filter-0"], atol=1e-6)
