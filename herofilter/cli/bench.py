@@ -92,6 +92,8 @@ def bench_herofilter(
 
     from herofilter.report.accuracy_page import results_page
     from herofilter.report.accuracy_table import PAPER, accuracy_table
+    from herofilter.report.bench_report import accuracy_bench_page
+    from herofilter.report.page import write_page
     from herofilter.report.progress import ProgressBar
     from herofilter.report.terminal import Console, in_parts
     from herofilter.reproduce import accuracy
@@ -112,6 +114,7 @@ def bench_herofilter(
     summary, text = accuracy.PUBLISHED.paths(result["command"], out, results, page)
     write_json(summary, result)
     write_text(text, results_page(result))
+    write_page(out / "report.html", accuracy_bench_page(result))
     if as_json:
         print_json(result)
         return
@@ -155,7 +158,9 @@ def bench_filters(
 
     check_folder_target(out)
 
+    from herofilter.report.bench_report import filters_bench_page
     from herofilter.report.filters_page import filters_page, verdicts
+    from herofilter.report.page import write_page
     from herofilter.report.progress import ProgressBar
     from herofilter.report.terminal import Console
     from herofilter.reproduce import filters
@@ -171,6 +176,7 @@ def bench_filters(
     summary, text = filters.PUBLISHED.paths(result["command"], out, results, page)
     write_json(summary, result)
     write_text(text, filters_page(result))
+    write_page(out / "report.html", filters_bench_page(result))
     if as_json:
         print_json(result)
         return
