@@ -21,6 +21,7 @@ from herofilter.cli import (
 )
 from herofilter.cli.app import app
 from herofilter.errors import HeroFilterError
+from herofilter.harmless import harmless
 from herofilter.lazy_names import raised_by_import
 
 
@@ -31,7 +32,7 @@ def main() -> None:
     try:
         app()
     except HeroFilterError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(harmless(f"error: {error}"), file=sys.stderr)
         raise SystemExit(2) from None
     except SystemExit as end:
         if isinstance(end.__context__, typer.Exit) and end.code == 130:
@@ -42,4 +43,4 @@ def main() -> None:
 def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
     # the user can't change what makes a library warn while it is imported
     if not raised_by_import():
-        print(f"warning: {message}", file=sys.stderr)
+        print(harmless(f"warning: {message}"), file=sys.stderr)

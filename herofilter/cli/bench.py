@@ -1,14 +1,13 @@
 """The commands demo and bench."""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from herofilter.cli.app import Json, app, bench, parse_splits, print_json, select_splits
-
-TABLE_WIDTH = 116
 
 
 @app.command(epilog="Example: herofilter demo --out runs/demo")
@@ -24,11 +23,10 @@ def demo(
 
     check_folder_target(out)
 
-    from rich.console import Console
-
     from herofilter.report.console import demo_table
     from herofilter.report.picture import demo_picture
     from herofilter.report.progress import ProgressBar
+    from herofilter.report.terminal import Console
     from herofilter.reproduce.demo import run_demo
 
     with ProgressBar("demo") as callback:
@@ -92,11 +90,12 @@ def bench_herofilter(
     asked = parse_splits(splits)
     check_folder_target(out)
 
-    from rich.console import Console
-
     from herofilter.report.accuracy_page import results_page
-    from herofilter.report.accuracy_table import accuracy_table
+    from herofilter.report.accuracy_table import PAPER, accuracy_table
+    from herofilter.report.bench_report import accuracy_bench_page
+    from herofilter.report.page import write_page
     from herofilter.report.progress import ProgressBar
+    from herofilter.report.terminal import Console, in_parts
     from herofilter.reproduce import accuracy
 
     names = accuracy.GRAPHS if graphs is None else graphs.split(",")
@@ -115,12 +114,14 @@ def bench_herofilter(
     summary, text = accuracy.PUBLISHED.paths(result["command"], out, results, page)
     write_json(summary, result)
     write_text(text, results_page(result))
+    write_page(out / "report.html", accuracy_bench_page(result))
     if as_json:
         print_json(result)
         return
-    # narrower, the table would lose its first column
-    console = Console(width=max(TABLE_WIDTH, Console().width))
-    console.print(accuracy_table(result))
+    console = Console()
+    shown = [PAPER, *result["columns"]]
+    for table in in_parts(partial(accuracy_table, result), shown, console):
+        console.print(table)
     console.print(f"written to {summary} and {text}", highlight=False, soft_wrap=True)
 
 
@@ -157,10 +158,11 @@ def bench_filters(
 
     check_folder_target(out)
 
-    from rich.console import Console
-
+    from herofilter.report.bench_report import filters_bench_page
     from herofilter.report.filters_page import filters_page, verdicts
+    from herofilter.report.page import write_page
     from herofilter.report.progress import ProgressBar
+    from herofilter.report.terminal import Console
     from herofilter.reproduce import filters
 
     with ProgressBar("study") as callback:
@@ -174,6 +176,7 @@ def bench_filters(
     summary, text = filters.PUBLISHED.paths(result["command"], out, results, page)
     write_json(summary, result)
     write_text(text, filters_page(result))
+    write_page(out / "report.html", filters_bench_page(result))
     if as_json:
         print_json(result)
         return

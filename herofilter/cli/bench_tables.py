@@ -1,14 +1,13 @@
 """The commands bench homophilic, bench heterophilic and bench modern."""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from herofilter.cli.app import Json, bench, parse_splits, print_json, select_splits
-
-TABLE_WIDTH = 120
 
 Graphs = Annotated[
     str | None, typer.Option(help="Names such as texas,cora; by default all of the table.")
@@ -96,10 +95,12 @@ def _run(
     chosen = None if asked is None else select_splits(asked, 10)
     check_folder_target(out)
 
-    from rich.console import Console
-
+    from herofilter.report.bench_report import table_bench_page
+    from herofilter.report.page import write_page
     from herofilter.report.progress import ProgressBar
-    from herofilter.report.table_page import console_table, table_csv, table_page
+    from herofilter.report.table_page import TITLES, console_table, table_csv, table_page
+    from herofilter.report.table_protocol import shown_graphs
+    from herofilter.report.terminal import Console, in_parts
     from herofilter.reproduce.tables import run_table
 
     with ProgressBar(table) as callback:
@@ -117,13 +118,16 @@ def _run(
     write_json(out / f"{table}.json", result)
     write_text(out / f"{table}.csv", table_csv(result))
     write_text(out / f"{table}.md", table_page(result))
+    write_page(out / f"{table}.html", table_bench_page(result, TITLES[table]))
     if as_json:
         print_json(result)
         return
-    console = Console(width=max(TABLE_WIDTH, Console().width))
-    console.print(console_table(result))
+    console = Console()
+    for part in in_parts(partial(console_table, result), shown_graphs(result), console):
+        console.print(part)
     console.print(
-        f"written to {out / table}.md, .csv and .json; trainings in {out / 'trainings.jsonl'}",
+        f"written to {out / table}.md, .html, .csv and .json; "
+        f"trainings in {out / 'trainings.jsonl'}",
         highlight=False,
         soft_wrap=True,
     )

@@ -47,10 +47,9 @@ def explain(
     _check_asked(node, ids, importance, edges, nodes)
     _check_target(out)
 
-    from rich.console import Console
-
     from herofilter.predict import Predictor
     from herofilter.report.progress import ProgressBar
+    from herofilter.report.terminal import Console
 
     console = Console(quiet=as_json)
     if importance:

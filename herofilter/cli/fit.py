@@ -84,8 +84,6 @@ def fit(
     Config().with_settings(settings or [])
     columns = replace(columns, label=label)
 
-    from rich.console import Console
-
     from herofilter.callbacks import notify
     from herofilter.data.tables.read_graph import read_tables
     from herofilter.measures import data_card, table_warnings
@@ -94,6 +92,7 @@ def fit(
     from herofilter.report.console import card_table, fit_table
     from herofilter.report.model_report import report_seconds
     from herofilter.report.progress import FitBar, ProgressBar
+    from herofilter.report.terminal import Console
     from herofilter.training.artifacts.sealed_folder import SEARCH
     from herofilter.training.search.contest import Clock, since_start
     from herofilter.training.search.contest_store import finished_trainings
@@ -168,11 +167,10 @@ def predict(
     check_table_target(out)
     check_file_target(out)
 
-    from rich.console import Console
-
     from herofilter.predict import Predictor
     from herofilter.predict.tables import predict_tables
     from herofilter.report.progress import ProgressBar
+    from herofilter.report.terminal import Console
 
     predicted = predict_tables(Predictor.load(folder), edges, nodes, columns)
     print_notes(predicted.notes, as_json)
@@ -198,10 +196,9 @@ def export(
     folder = check_inputs(model, split, None, None)
     check_file_target(onnx)
 
-    from rich.console import Console
-
     from herofilter.nn import export_onnx
     from herofilter.predict import Predictor
+    from herofilter.report.terminal import Console
 
     predictor = Predictor.load(folder)
     export_onnx(predictor.network, onnx, predictor.temperature)

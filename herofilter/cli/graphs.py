@@ -31,10 +31,9 @@ def list_command(
     as_json: Json = False,
 ) -> None:
     """List datasets, with what is on disk, and models, with what they need; both by default."""
-    from rich.console import Console
-
     from herofilter.data import list_datasets, on_disk
     from herofilter.report.console import dataset_table, model_table
+    from herofilter.report.terminal import Console
 
     graphs = [(info, on_disk(info.name)) for info in list_datasets()]
     known = herofilter.list_models()
@@ -103,13 +102,12 @@ def info(
         if table is not None:
             table_ending(table, what)
 
-    from rich.console import Console
-
     from herofilter.data import check_graph
     from herofilter.data.tables.read_graph import read_tables
     from herofilter.measures import data_card
     from herofilter.patchers import patcher_memory
     from herofilter.report.console import card_table
+    from herofilter.report.terminal import Console
 
     classes: tuple[str | int | bool, ...] = ()
     notes: tuple[str, ...] = ()
@@ -155,10 +153,9 @@ def pack(
         check_graph_name(graph)
         check_folder_target(out)
 
-    from rich.console import Console
-
     from herofilter.data import save_graph_folder, verify_graph_folder
     from herofilter.report.progress import ProgressBar
+    from herofilter.report.terminal import Console
 
     if out is None or verify:
         verify_graph_folder(graph)

@@ -50,10 +50,9 @@ def patch(
     check_graph_name(graph)
     check_folder_target(out)
 
-    from rich.console import Console
-
     from herofilter.memory import format_bytes
     from herofilter.report.patching import PatchBar, patch_sentences, patch_summary
+    from herofilter.report.terminal import Console
 
     patcher = herofilter.FastPatcher(
         patch_size=patch_size,

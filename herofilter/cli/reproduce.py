@@ -35,8 +35,7 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Make a table or figure of the paper again, and say whether it confirms the paper."""
-    from rich.console import Console
-
+    from herofilter.report.terminal import Console
     from herofilter.reproduce.studies.registry import STUDIES
 
     if name == LIST:
@@ -68,9 +67,9 @@ def reproduce(
 
 
 def _print_list(as_json: bool) -> None:
-    from rich.console import Console
     from rich.table import Table
 
+    from herofilter.report.terminal import Console
     from herofilter.reproduce.studies.registry import STUDIES
 
     if as_json:

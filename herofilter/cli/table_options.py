@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from herofilter.data.tables.table_columns import TableColumns
+from herofilter.harmless import harmless
 
 _EDGES = typer.Option(help="Table of edges: CSV, TSV or Parquet, also .gz and .zst.")
 _NODES = typer.Option(help="Table of nodes, one row each.")
@@ -106,10 +107,10 @@ def split_names(text: str | None) -> tuple[str, ...] | None:
 def print_notes(notes: Iterable[str], as_json: bool) -> None:
     """Print what was left out, merged or assumed to the error stream; JSON output holds it."""
     for note in () if as_json else notes:
-        print(f"note: {note}", file=sys.stderr)
+        print(harmless(f"note: {note}"), file=sys.stderr)
 
 
 def print_warnings(warnings: Iterable[object], as_json: bool) -> None:
     """Print warnings to the error stream, each with its cure; JSON output holds them."""
     for warning in () if as_json else warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        print(harmless(f"warning: {warning}"), file=sys.stderr)

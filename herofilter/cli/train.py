@@ -73,11 +73,10 @@ def train(
     model, config = choose_run(graph, preset, model, ensemble, bool(patcher or settings))
     config = config.replace(**options).with_settings(settings or [])
 
-    from rich.console import Console
-
     from herofilter.data import num_splits
     from herofilter.report.console import percent, train_table
     from herofilter.report.progress import TrainBar
+    from herofilter.report.terminal import Console
     from herofilter.training.artifacts.graph_reference import GraphSource
 
     data = herofilter.load_dataset(graph, split=splits if named else None)

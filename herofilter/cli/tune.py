@@ -58,11 +58,10 @@ def tune(
     out = out or Path("runs") / f"tune-{graph_name(graph)}"
     check_folder_target(out)
 
-    from rich.console import Console
-
     from herofilter.data import num_splits
     from herofilter.report.console import percent
     from herofilter.report.progress import TuneBar
+    from herofilter.report.terminal import Console
     from herofilter.training.artifacts.graph_reference import GraphSource
     from herofilter.training.search.tuning import tune as run_search
 

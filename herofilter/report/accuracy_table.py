@@ -1,5 +1,6 @@
 """The accuracy benchmark as a table in the terminal."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.table import Table
@@ -7,18 +8,28 @@ from rich.table import Table
 from herofilter.report.console import percent
 
 DASH = "–"
+PAPER = "paper"
 
 
-def accuracy_table(result: dict[str, Any]) -> Table:
-    """Return test accuracy per graph: the paper's, then one column per model or preset."""
+def accuracy_table(result: dict[str, Any], columns: Sequence[str] | None = None) -> Table:
+    """Return test accuracy per graph: the paper's, then one column per model or preset.
+
+    Args:
+        result: of the benchmark.
+        columns: some of ``paper`` and the columns of the result; by default all.
+    """
+    columns = (PAPER, *result["columns"]) if columns is None else columns
     table = Table(title="Test accuracy (%), mean ± std over seeds and splits")
     table.add_column("graph")
-    for title in ("paper", *result["columns"].values()):
-        table.add_column(title.replace(", ", ",\n"), justify="right", no_wrap=True)
+    titles = {PAPER: PAPER, **result["columns"]}
+    for column in columns:
+        table.add_column(titles[column].replace(", ", ",\n"), justify="right", no_wrap=True)
     for graph, row in result["graphs"].items():
         paper = DASH if row["paper"] is None else percent(row["paper"])
-        entries = [row["columns"][column] for column in result["columns"]]
-        table.add_row(graph, paper, *(titled_cell(entry, "\n") for entry in entries))
+        cells = {PAPER: paper} | {
+            column: titled_cell(entry, "\n") for column, entry in row["columns"].items()
+        }
+        table.add_row(graph, *(cells[column] for column in columns))
     return table
 
 

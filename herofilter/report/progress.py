@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from herofilter.callbacks import Event
+from herofilter.report.terminal import Console
 
 
 def stderr_progress() -> Progress:

@@ -8,7 +8,12 @@ from typing import Any
 from rich.table import Table
 
 from herofilter.report.console import percent
-from herofilter.report.table_protocol import MOST_CHOICES, chosen_settings, protocol_points
+from herofilter.report.table_protocol import (
+    MOST_CHOICES,
+    chosen_settings,
+    protocol_points,
+    shown_graphs,
+)
 
 DASH = "–"
 OUT_OF_MEMORY = "OOM"
@@ -109,12 +114,12 @@ def table_csv(result: Entry) -> str:
     return text.getvalue()
 
 
-def console_table(result: Entry) -> Table:
+def console_table(result: Entry, graphs: Sequence[str] | None = None) -> Table:
     """Return the table for the terminal: ours, rank, and the paper's below if it has any."""
     below = "; the paper's below" if has_paper(result) else ""
     table = Table(title=f"{TITLES[result['table']]}: test (%), rank{below}")
     table.add_column("model", no_wrap=True)
-    graphs = [graph for graph, entry in result["graphs"].items() if not entry["why"]]
+    graphs = shown_graphs(result) if graphs is None else graphs
     for graph in graphs:
         table.add_column(_named(graph, result), justify="right", no_wrap=True)
     for row in result["rows"]:

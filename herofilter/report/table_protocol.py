@@ -82,3 +82,8 @@ def _chosen(choices: Sequence[Entry]) -> str:
     shown = [f"{text} ({times})" for text, times in count.most_common(MOST_CHOICES)]
     others = sum(count.values()) - sum(times for _, times in count.most_common(MOST_CHOICES))
     return ", ".join([*shown, *[f"others ({others})"] * bool(others)])
+
+
+def shown_graphs(result: dict[str, Any]) -> list[str]:
+    """Return the graphs that could be measured."""
+    return [graph for graph, entry in result["graphs"].items() if not entry["why"]]

@@ -26,6 +26,8 @@ from herofilter.reproduce.filter_graphs import StudyGraph
 from tests.data.raw_files import write_npz
 
 QUICK = ("--set", "patch_size=4", "--set", "hidden_channels=8", "--set", "epochs=3")
+# where a test isn't about the report
+PLAIN = (*QUICK, "--no-report")
 
 
 class Outcome(NamedTuple):
@@ -137,10 +139,14 @@ def test_train(cli: Cli, mine: str, tmp_path: Path) -> None:
     assert "summary-mixer on mine" in outcome.out
     assert "over 2 splits" in outcome.out
     assert "written to run" in outcome.out
+    assert "report: run/report.html" in outcome.out
     assert {path.name for path in (tmp_path / "run").iterdir()} == {
+        "MODEL_CARD.md",
         "config.yaml",
         "environment.json",
+        "made.json",
         "metrics.json",
+        "report.html",
         "split-0",
         "split-2",
     }
@@ -152,7 +158,7 @@ def test_train(cli: Cli, mine: str, tmp_path: Path) -> None:
 
 
 def test_train_json(cli: Cli, mine: str, tmp_path: Path) -> None:
-    found = cli("train", mine, *QUICK, "--splits", "all", "--model", "mlp", "--json").json()
+    found = cli("train", mine, *PLAIN, "--splits", "all", "--model", "mlp", "--json").json()
     assert (found["graph"], found["model"], found["splits"]) == ("mine", "mlp", list(range(10)))
     for key in ("test_accuracy", "val_accuracy"):
         assert set(found[key]) == {"mean", "std", "values"}
@@ -167,16 +173,16 @@ def test_train_json(cli: Cli, mine: str, tmp_path: Path) -> None:
 
 def test_options_reach_the_configuration(cli: Cli, mine: str) -> None:
     options = ("--patcher", "fast", "--seed", "7", "--set", "train.lr=0.5", "--out", "a", "--json")
-    config = Config.from_dict(cli("train", mine, *QUICK, *options).json()["config"])
+    config = Config.from_dict(cli("train", mine, *PLAIN, *options).json()["config"])
     assert (config.patcher.patcher, config.train.seed, config.train.lr) == ("fast", 7, 0.5)
-    paper = cli("train", mine, *QUICK, "--preset", "paper", "--out", "b", "--json").json()["config"]
+    paper = cli("train", mine, *PLAIN, "--preset", "paper", "--out", "b", "--json").json()["config"]
     changed = paper_config().replace(patch_size=4, hidden_channels=8, epochs=3)
     assert Config.from_dict(paper) == changed
 
 
 def test_repeats_print_the_same_results(cli: Cli, mine: str) -> None:
     found = [
-        cli("train", mine, *QUICK, "--splits", "0,1", "--out", out, "--json").json()
+        cli("train", mine, *PLAIN, "--splits", "0,1", "--out", out, "--json").json()
         for out in ("a", "b")
     ]
     assert found[0]["test_accuracy"] == found[1]["test_accuracy"]
@@ -186,14 +192,14 @@ def test_two_runs_in_one_second_have_two_folders(
     cli: Cli, mine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.strftime", lambda layout: "20250101-120000")
-    found = [cli("train", mine, *QUICK, "--seed", seed, "--json").json() for seed in "01"]
+    found = [cli("train", mine, *PLAIN, "--seed", seed, "--json").json() for seed in "01"]
     assert found[0]["out"] != found[1]["out"]
 
 
 def test_a_finished_run_is_shown_again(cli: Cli, mine: str, tmp_path: Path) -> None:
-    first = cli("train", mine, *QUICK, "--out", "run", "--json").json()
+    first = cli("train", mine, *PLAIN, "--out", "run", "--json").json()
     weights = (tmp_path / "run" / "split-0" / "weights.safetensors").read_bytes()
-    again = cli("train", mine, *QUICK, "--out", "run", "--json").json()
+    again = cli("train", mine, *PLAIN, "--out", "run", "--json").json()
     assert again["test_accuracy"] == first["test_accuracy"]
     assert (tmp_path / "run" / "split-0" / "weights.safetensors").read_bytes() == weights
 
@@ -213,7 +219,7 @@ def ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_keeps_finished_splits(cli: Cli, mine: str, tmp_path: Path) -> None:
-    outcome = cli("train", mine, *QUICK, "--splits", "0,1,2", "--out", "run", "--json")
+    outcome = cli("train", mine, *PLAIN, "--splits", "0,1,2", "--out", "run", "--json")
     assert outcome.code == 130
     assert "Traceback" not in outcome.err
     assert json.loads(outcome.out)["interrupted"] is True
@@ -223,7 +229,7 @@ def test_ctrl_c_keeps_finished_splits(cli: Cli, mine: str, tmp_path: Path) -> No
 
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_says_that_finished_splits_are_kept(cli: Cli, mine: str) -> None:
-    outcome = cli("train", mine, *QUICK, "--splits", "0,1", "--out", "run")
+    outcome = cli("train", mine, *PLAIN, "--splits", "0,1", "--out", "run")
     assert outcome.err == "stopped; the same command goes on with what is finished\n"
 
 
@@ -242,7 +248,7 @@ MEMBERS = [
 
 
 def test_train_auto(cli: Cli, mine: str, tmp_path: Path) -> None:
-    options = ("--model", "auto", *QUICK, "--splits", "0,2", "--out", "run")
+    options = ("--model", "auto", *PLAIN, "--splits", "0,2", "--out", "run")
     found = cli("train", mine, *options, "--json").json()
     assert (found["graph"], found["model"], found["splits"]) == ("mine", "auto", [0, 2])
     assert [member["name"] for member in found["members"]] == MEMBERS
@@ -262,7 +268,7 @@ def test_train_auto(cli: Cli, mine: str, tmp_path: Path) -> None:
 
 def test_train_an_ensemble(cli: Cli, mine: str) -> None:
     # averaging is only for auto, so the model needn't be named
-    options = ("--ensemble", *QUICK, "--out", "run")
+    options = ("--ensemble", *PLAIN, "--out", "run")
     found = cli("train", mine, *options, "--json").json()
     assert found["model"] == "auto"
     assert set(found["ensemble"]["members"]["0"]) <= set(MEMBERS)
@@ -307,7 +313,7 @@ def test_the_users_graph_is_trained_by_auto(
 
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_keeps_finished_splits_of_auto(cli: Cli, mine: str, tmp_path: Path) -> None:
-    options = ("--model", "auto", *QUICK, "--splits", "0,1", "--out", "run", "--json")
+    options = ("--model", "auto", *PLAIN, "--splits", "0,1", "--out", "run", "--json")
     outcome = cli("train", mine, *options)
     assert outcome.code == 130
     assert json.loads(outcome.out)["interrupted"] is True
@@ -321,7 +327,7 @@ def test_ctrl_c_keeps_finished_splits_of_auto(cli: Cli, mine: str, tmp_path: Pat
 def test_workers_change_no_result(cli: Cli, mine: str) -> None:
     found = [
         cli(
-            *("train", mine, *QUICK, "--model", "mlp", "--splits", "0,1"),
+            *("train", mine, *PLAIN, "--model", "mlp", "--splits", "0,1"),
             *("--workers", count, "--out", count, "--json"),
         ).json()
         for count in "12"
@@ -403,7 +409,7 @@ def test_missing_file(cli: Cli, command: str) -> None:
 @pytest.mark.parametrize("size", [0, 10, 700])
 def test_truncated_file(cli: Cli, mine: str, size: int) -> None:
     Path(mine).write_bytes(Path(mine).read_bytes()[:size])
-    text = cli("train", mine, *QUICK).error()
+    text = cli("train", mine, *PLAIN).error()
     assert text.startswith("mine.npz must be a readable file in numpy's npz layout (")
     assert not Path("runs").exists()
 
@@ -474,11 +480,11 @@ def test_bad_options(cli: Cli, mine: str, args: list[str], text: str) -> None:
 
 @pytest.mark.parametrize("setting", ["lr=[", "filter_starts=5", "filter_starts=null", "lr=nan"])
 def test_odd_settings(cli: Cli, mine: str, setting: str) -> None:
-    assert setting.partition("=")[0] in cli("train", mine, *QUICK, "--set", setting).error()
+    assert setting.partition("=")[0] in cli("train", mine, *PLAIN, "--set", setting).error()
 
 
 def test_named_split_of_a_file(cli: Cli, mine: str) -> None:
-    assert "splits" in cli("train", mine, *QUICK, "--splits", "public").error()
+    assert "splits" in cli("train", mine, *PLAIN, "--splits", "public").error()
 
 
 def test_unknown_model(cli: Cli, mine: str) -> None:
@@ -487,15 +493,15 @@ def test_unknown_model(cli: Cli, mine: str) -> None:
 
 
 def test_folder_of_another_run(cli: Cli, mine: str) -> None:
-    assert cli("train", mine, *QUICK, "--out", "run").code == 0
-    text = cli("train", mine, *QUICK, "--seed", "1", "--out", "run").error()
+    assert cli("train", mine, *PLAIN, "--out", "run").code == 0
+    text = cli("train", mine, *PLAIN, "--seed", "1", "--out", "run").error()
     assert text == (
         "run must hold the same run to be continued, but its configuration differs; "
         "give another --out"
     )
     Path("full").mkdir()
     Path("full/letter.txt").touch()
-    text = cli("train", mine, *QUICK, "--out", "full").error()
+    text = cli("train", mine, *PLAIN, "--out", "full").error()
     assert text.startswith("the run folder must be new, empty or a run to continue (got full)")
 
 
@@ -569,7 +575,7 @@ def test_as_a_process(tmp_path: Path) -> None:
         )
         return Outcome(done.returncode, done.stdout, done.stderr)
 
-    outcome = run("train", "mine.npz", *QUICK, "--json")
+    outcome = run("train", "mine.npz", *PLAIN, "--json")
     assert outcome.json()["splits"] == [0]
     assert outcome.err == ""
     assert run("info", "mine.npzz").error().startswith("the dataset must be one of")

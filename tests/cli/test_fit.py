@@ -102,15 +102,18 @@ def test_metrics_hold_all_contenders_and_every_measure(fitted: Outcome) -> None:
 def test_a_model_folder_has_its_parts_and_no_pickle(fitted: Outcome) -> None:
     parts = {path.name for path in Path("model").iterdir()}
     assert parts == {
+        "MODEL_CARD.md",
         "classes.json",
         "config.yaml",
         "encoder.json",
         "graph.npz",
         "history.json",
         "ids.parquet",
+        "made.json",
         "metrics.json",
         "model.json",
         "predictions.csv",
+        "report.html",
         "search",
         "weights.safetensors",
     }

@@ -204,3 +204,18 @@ def test_patches_of_some_nodes_are_those_among_all(relations: tuple[str, ...]) -
     assert torch.equal(found.score, wanted.score)
     with pytest.raises(GraphError, match="patches must be asked for nodes that they were made for"):
         some(torch.tensor([7, 8]))
+
+
+@pytest.mark.parametrize("start", ["low", "hop2", "aligned"])
+def test_the_responses_before_training_are_known_later(start: str) -> None:
+    data = csbm(num_nodes=80, num_classes=3, heterophily=0.8)
+    patcher = PolynomialPatcher(data, patch_size=6, starts=(start,))
+    patcher.align(data.y)
+    _, before = patcher.curves()
+    before = {name: values.detach().clone() for name, values in before.items()}
+    with torch.no_grad():
+        patcher.learned.values.add_(torch.randn(patcher.learned.values.shape))
+    _, after = patcher.curves()
+    assert not torch.allclose(after["filter-0"], before["filter-0"])
+    found = patcher.start_curves(data.y)
+    assert torch.allclose(found["filter-0"], before["filter-0"], atol=1e-6)

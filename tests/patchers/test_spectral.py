@@ -496,3 +496,13 @@ def test_directions_need_a_polynomial(kind: Filter) -> None:
     message = r"filters must be polynomial \(adaptive or shared\) to keep directions \(got "
     with pytest.raises(ConfigError, match=message + kind.name):
         SpectralPatcher(AWKWARD["directed"](), 3, kind, directed="keep")
+
+
+def test_the_responses_before_training_are_known_later() -> None:
+    patcher = SpectralPatcher(csbm(num_nodes=60), patch_size=4)
+    _, before = patcher.curves()
+    before = {name: values.detach().clone() for name, values in before.items()}
+    with torch.no_grad():
+        patcher.weights[0].add_(torch.randn(patcher.weights[0].shape))
+    assert not torch.allclose(patcher.curves()[1]["filter-0"], before["filter-0"])
+    assert torch.equal(patcher.start_curves(torch.empty(0))["filter-0"], before["filter-0"])
