@@ -45,6 +45,7 @@ class Majority(NodeClassifier):
     paper="the most frequent class",
     needs="nothing",
     scales=True,
+    batches=True,
     gradients=False,
 )
 def build_majority(data: Data, config: Config, spec: GraphSpec) -> Majority:

@@ -20,6 +20,7 @@ from herofilter.cli import (
     tune as tune,
 )
 from herofilter.cli.app import app
+from herofilter.cli.started import mark_start
 from herofilter.errors import HeroFilterError
 from herofilter.harmless import harmless
 from herofilter.lazy_names import raised_by_import
@@ -27,6 +28,7 @@ from herofilter.lazy_names import raised_by_import
 
 def main() -> None:
     """Run the command line; a user's mistake is one line of error and exit code 2."""
+    mark_start()
     warnings.showwarning = _show_warning
     warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta state")
     try:

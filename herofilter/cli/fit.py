@@ -11,6 +11,7 @@ import typer
 from herofilter.cli.app import Json, app, print_json
 from herofilter.cli.model_options import ModelFolder, RunSplit, check_inputs
 from herofilter.cli.report import Report, write_after
+from herofilter.cli.started import started
 from herofilter.cli.table_options import (
     Edges,
     Label,
@@ -94,11 +95,11 @@ def fit(
     from herofilter.report.progress import FitBar, ProgressBar
     from herofilter.report.terminal import Console
     from herofilter.training.artifacts.sealed_folder import SEARCH
-    from herofilter.training.search.contest import Clock, since_start
+    from herofilter.training.search.contest import Clock
     from herofilter.training.search.contest_store import finished_trainings
     from herofilter.training.search.fitting import fit_graph, with_split
 
-    clock = Clock(seconds, since_start())
+    clock = Clock(seconds, started())
     console = Console(quiet=as_json)
     with FitBar(seconds, clock.elapsed) as callback:
         notify(callback, "attempt", 0, name="reading tables")

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
+from herofilter import Predictor
 from herofilter.baselines import Booster, NeighbourBooster, booster, neighbour_booster
 from herofilter.config import Config
 from herofilter.data import csbm, select_split
@@ -135,15 +136,15 @@ def test_sparse_and_wide_features(name: str, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("name", NAMES)
 def test_a_model_folder_keeps_every_bit(name: str, tmp_path: Path) -> None:
     data = with_validation(csbm(150, 3, directed=True, seed=2), 0.3)
-    saved = fit_model(data, ("a", "b", "c"), name, QUICK).saved
-    saved.save(tmp_path / "model")
-    again = type(saved).load(tmp_path / "model")
-    assert torch.equal(again.predict_proba(data), saved.predict_proba(data))
-    assert int(again.state["trees.roots"].numel()) > 0
+    fitted = fit_model(data, ("a", "b", "c"), name, QUICK)
+    fitted.save(tmp_path / "model")
+    again = Predictor.load(tmp_path / "model")
+    assert torch.equal(again.predict_proba(), fitted.predict_proba())
+    assert int(again.saved.state["trees.roots"].numel()) > 0
     # on a graph of other directions, and without labels
     other = csbm(60, 3, seed=4)
     del other.y
-    found = again.predict_proba(other)
+    found = again.on(other).predict_proba()
     assert torch.isfinite(found).all()
     assert found.shape == (60, 3)
 
@@ -161,7 +162,7 @@ def test_a_damaged_or_hostile_file_is_refused(tmp_path: Path) -> None:
     # with a checksum that fits, but with trees that run in a circle
     saved.state["trees.left"].zero_()
     with pytest.raises(DamagedFileError, match="got some that lead nowhere"):
-        saved.predict_proba(data)
+        Predictor(saved).predict_proba()
 
 
 def test_columns_that_do_not_exist_are_refused() -> None:
@@ -169,7 +170,7 @@ def test_columns_that_do_not_exist_are_refused() -> None:
     saved = fit_model(data, ("a", "b", "c"), "booster", QUICK).saved
     saved.state["own"] = saved.state["own"] + 10**6
     with pytest.raises(DamagedFileError, match="the columns of a booster must be those of"):
-        saved.predict_proba(data)
+        Predictor(saved).predict_proba()
 
 
 def test_another_graph_is_refused() -> None:

@@ -5,9 +5,10 @@ import torch
 from torch_geometric.data import Data
 
 from herofilter.baselines.adjacency import propagation
-from herofilter.baselines.nagphormer import NAGphormer, build_nagphormer
+from herofilter.baselines.nagphormer import NAGphormer
 from herofilter.config import Config
 from herofilter.data import to_sparse
+from herofilter.nn import find_model
 from tests.awkward import AWKWARD
 
 SMALL = Config().replace(hidden_channels=8)
@@ -41,18 +42,21 @@ def test_tokens_are_the_powers_with_self_loops() -> None:
 
 def test_settings_reach_the_model() -> None:
     data = AWKWARD["plain"]()
-    default = build_nagphormer(data, SMALL)
+    default = find_model("nagphormer").build(data, SMALL)
     assert default.tokens.hops == 5
     assert default.encoder.blocks[0].heads == 2
     assert len(default.encoder.blocks) == 1
-    model = build_nagphormer(data, SMALL.replace(hops=3, heads=4, num_layers=2))
+    model = find_model("nagphormer").build(data, SMALL.replace(hops=3, heads=4, num_layers=2))
     assert model.tokens.hops == 3
     assert [block.heads for block in model.encoder.blocks] == [4, 4]
-    assert build_nagphormer(data, SMALL.replace(hidden_channels=9))(data).shape == (10, 3)
+    assert find_model("nagphormer").build(data, SMALL.replace(hidden_channels=9))(data).shape == (
+        10,
+        3,
+    )
 
 
 def test_a_batch_is_cheap_where_hops_are_kept() -> None:
     data = AWKWARD["plain"]()
-    assert not build_nagphormer(data, SMALL).full_batch
+    assert not find_model("nagphormer").build(data, SMALL).full_batch
     data.x = to_sparse(data.x)
-    assert build_nagphormer(data, SMALL).full_batch
+    assert find_model("nagphormer").build(data, SMALL).full_batch

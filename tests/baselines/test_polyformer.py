@@ -7,10 +7,11 @@ import torch
 
 from herofilter.baselines.adjacency import propagation
 from herofilter.baselines.poly_attention import PolyAttention
-from herofilter.baselines.polyformer import PolyFormer, build_polyformer
+from herofilter.baselines.polyformer import PolyFormer
 from herofilter.baselines.polynomial_tokens import PolynomialTokens
 from herofilter.config import Config
 from herofilter.errors import ConfigError
+from herofilter.nn import find_model
 from tests.awkward import AWKWARD
 
 BASES = ["monomial", "bernstein", "chebyshev"]
@@ -109,17 +110,17 @@ def test_the_model_sums_over_orders(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_settings_reach_the_model() -> None:
     data = AWKWARD["plain"]()
-    default = build_polyformer(data, SMALL)
+    default = find_model("polyformer").build(data, SMALL)
     tokens = default.tokens
     assert (tokens.hops, tokens.basis, tokens.loops) == (6, "chebyshev", False)
     assert [block.attention.heads for block in default.blocks] == [1]
     for basis in BASES:
         config = SMALL.replace(hops=4, heads=2, basis=basis, num_layers=3)
-        model = build_polyformer(data, config)
+        model = find_model("polyformer").build(data, config)
         assert (model.tokens.hops, model.tokens.basis) == (4, basis)
         assert [block.attention.heads for block in model.blocks] == [2, 2, 2]
 
 
 def test_heads_must_divide_the_width() -> None:
     with pytest.raises(ConfigError, match=r"\(got 8 channels and 3 heads\)$"):
-        build_polyformer(AWKWARD["plain"](), SMALL.replace(heads=3))
+        find_model("polyformer").build(AWKWARD["plain"](), SMALL.replace(heads=3))

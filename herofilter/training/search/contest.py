@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import psutil
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -65,14 +64,6 @@ class Clock:
     def keep(self, seconds: float) -> None:
         """Keep at least so many seconds, but no more than half of the budget, for the end."""
         self.reserve = max(self.reserve, min(seconds, self.budget / 2))
-
-
-def since_start() -> float:
-    """Return the :func:`time.perf_counter` at which this process was started.
-
-    A user's clock starts with the command, before the libraries are loaded.
-    """
-    return time.perf_counter() - (time.time() - psutil.Process().create_time())
 
 
 @dataclass(frozen=True)
