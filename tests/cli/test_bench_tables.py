@@ -34,7 +34,7 @@ def test_files_and_table(
     text = capsys.readouterr().out
     assert "karate" in text
     assert f"written to runs/tables/{table}.md, .html, .csv and .json" in text
-        assert Path(f"runs/tables/{table}.html").stat().st_size < 4_000_000
+    assert Path(f"runs/tables/{table}.html").stat().st_size < 4_000_000
     folder = Path("runs/tables")
     assert len((folder / "trainings.jsonl").read_text().splitlines()) == 2
     page = (folder / f"{table}.md").read_text()
