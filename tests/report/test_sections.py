@@ -251,6 +251,7 @@ def test_a_good_model_has_nothing_to_know_first() -> None:
             0.2,
             "careful graph: 90 % are x.",
         ),
+        ({}, 1.0, "serious quality: It isn't better than always naming the commonest class"),
         ({}, 0.5, "careful quality: Its confidence is on average"),
         ({"history": history(12, 11)}, 0.2, "careful making: The last epoch was the best one"),
         (

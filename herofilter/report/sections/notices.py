@@ -7,6 +7,7 @@ from herofilter.measures import FitWarning
 from herofilter.report.interval import percent
 from herofilter.report.page_parts import Notice, Notices, Section
 from herofilter.report.sections.making import chosen_epoch
+from herofilter.report.sections.quality import accuracy_of, majority_accuracy
 from herofilter.report.subject import Subject
 
 _CALIBRATION = 0.1
@@ -31,7 +32,8 @@ def notice_section(subject: Subject) -> Section:
 
 def all_notices(subject: Subject) -> list[Notice]:
     """Return everything that a reader should know before the numbers."""
-    more = (_unjudged(subject), _edges(subject), _calibration(subject), _end(subject))
+    checks = (_unjudged, _gain, _edges, _calibration, _end)
+    more = (check(subject) for check in checks)
     warnings = [*subject.record.warnings, *(warning for warning in more if warning is not None)]
     return [
         Notice(
@@ -53,6 +55,24 @@ def _unjudged(subject: Subject) -> FitWarning | None:
         return None
     return FitWarning(
         "no-labels-left", "no labelled node is left to judge the model by", "label more", "scores"
+    )
+
+
+def _gain(subject: Subject) -> FitWarning | None:
+    """Warn of a model that chance might explain, unless its scores were found wanting before."""
+    known = {warning.kind for warning in subject.record.warnings}
+    if not subject.judged_part or known & {"no-better-than-majority", "balanced-near-chance"}:
+        return None
+    accuracy, error = accuracy_of(subject)
+    always = majority_accuracy(subject)
+    if accuracy - always > error:
+        return None
+    return FitWarning(
+        "no-better-than-majority",
+        f"it isn't better than always naming the commonest class by more than chance explains: "
+        f"{percent(accuracy)} (± {100 * error:.1f}) against {percent(always)}",
+        "give it more time, more labels, or columns and edges that have to do with the class",
+        "scores",
     )
 
 
