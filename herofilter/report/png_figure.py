@@ -51,7 +51,8 @@ def _draw(canvas: Any, axes: Any, panel: Panel, legend: bool) -> None:
     if not any(isinstance(mark, HeatMap) for mark in panel.marks):
         axes.grid(alpha=0.25)
     if legend:
-        axes.legend(frameon=False, fontsize=8)
+        # a line that runs behind the names leaves them readable
+        axes.legend(fontsize=8, framealpha=0.85, edgecolor="none")
 
 
 def _draw_mark(
