@@ -13,7 +13,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not os.environ.get("HEROFILTER_DATA"), reason="HEROFILTER_DATA isn't set"),
 ]
-MODELS = [entry.name for entry in list_models()]
+MODELS = [entry.name for entry in list_models() if entry.name != "majority"]
 # the commonest class alone gives 0.51 and 0.30
 LEAST = {"texas": 0.5, "cora": 0.65}
 SETTINGS = {

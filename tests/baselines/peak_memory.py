@@ -17,7 +17,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.config import Config
-from herofilter.data import csbm
+from herofilter.data import GraphSpec, csbm
 from herofilter.nn import NodeClassifier, find_model, register_model
 from herofilter.training import prepare, seeded
 
@@ -41,7 +41,7 @@ class AllPairs(NodeClassifier):
 
 
 @register_model("all-pairs", paper="", needs="n·n floats", scales=True)
-def build_all_pairs(data: Data, config: Config) -> AllPairs:
+def build_all_pairs(data: Data, config: Config, spec: GraphSpec) -> AllPairs:
     return AllPairs()
 
 
