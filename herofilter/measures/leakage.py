@@ -43,10 +43,11 @@ def repeats_by_chance(data: Data, encoder: FeatureEncoder, seed: int = 0) -> int
         seed: of the shuffles.
     """
     draw = np.random.default_rng(seed)
-    rows, total = sparse_rows(data.x), np.zeros(data.x.size(0))
+    # of compressed columns a block is cut out at once
+    by_column, total = sparse_rows(data.x).tocsc(), np.zeros(data.x.size(0))
     vectors = {column.name for column in encoder.columns if isinstance(column, Vector)}
     for column in column_ranges(encoder, data.x.size(1)):
-        codes = row_codes(rows[:, column.start : column.stop])
+        codes = row_codes(by_column[:, column.start : column.stop].tocsr())
         if column.name in vectors:
             codes = np.arange(codes.size)
         # equal sums of these values are, by all odds, equal rows

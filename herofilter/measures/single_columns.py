@@ -37,14 +37,15 @@ def single_column_accuracy(data: Data, encoder: FeatureEncoder) -> dict[str, flo
         1.0
     """
     train, val = (data[name].nonzero().flatten().numpy() for name in ("train_mask", "val_mask"))
-    y, rows = data.y.numpy(), sparse_rows(data.x)
+    # of compressed columns a block is cut out at once
+    y, by_column = data.y.numpy(), sparse_rows(data.x).tocsc()
     kinds = {column.name: column for column in encoder.columns}
     found = {}
     for column in column_ranges(encoder, data.x.size(1)):
         kind = kinds.get(column.name)
         if kind is None or isinstance(kind, Vector):
             continue
-        block = rows[:, column.start : column.stop]
+        block = by_column[:, column.start : column.stop].tocsr()
         numeric = isinstance(kind, Numeric)
         codes = _binned(block.toarray(), train) if numeric else row_codes(block)
         found[column.name] = _conditional_majority(codes, y, train, val)

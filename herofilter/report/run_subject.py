@@ -32,6 +32,8 @@ _CURVE_POINTS = 201
 _PAPER_SPLITS = 10
 # nodes up to which models that pass over the graph for each column are explained
 _EXPLAINED_UP_TO = 2000
+# columns up to which leaving out each of them, at each node that is explained, takes seconds
+_EXPLAINED_COLUMNS = 200
 # features of all nodes up to which the importance of columns takes a few seconds
 _PERMUTED_UP_TO = 200_000
 _REPEATS = 3
@@ -191,7 +193,8 @@ def _explainer(predictor: Predictor) -> Callable[[list[int]], list[dict[str, Any
     graph, network = predictor.saved.training_graph, predictor.network
     quick = isinstance(network, HeroFilter) or network.ignores_graph
     small = int(graph.data.num_nodes or 0) <= _EXPLAINED_UP_TO
-    if predictor.saved.encoder is None or not (quick or small):
+    encoder = predictor.saved.encoder
+    if encoder is None or len(encoder.columns) > _EXPLAINED_COLUMNS or not (quick or small):
         return None
     return lambda nodes: list(explain_nodes(predictor, [graph.ids[node].as_py() for node in nodes]))
 
