@@ -95,7 +95,7 @@ def fit(
     from herofilter.report.progress import FitBar, ProgressBar
     from herofilter.report.terminal import Console
     from herofilter.training.artifacts.sealed_folder import SEARCH
-    from herofilter.training.search.contest import Clock
+    from herofilter.training.search.clock import Clock
     from herofilter.training.search.contest_store import finished_trainings
     from herofilter.training.search.fitting import fit_graph, with_split
 

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import Tensor
@@ -18,52 +18,16 @@ from herofilter.training.metrics import full_score
 from herofilter.training.predictor import Predictor
 from herofilter.training.recipe import PreparedGraphs, fit_split, make_predictor, settle
 from herofilter.training.search.choices import METRICS
+from herofilter.training.search.clock import LEAST_RESERVE, Clock
 from herofilter.training.search.contenders import Contender, fixed_settings
 from herofilter.training.search.contest_store import ContestStore
 from herofilter.training.search.proposals import Proposals
 from herofilter.training.search.schedule import Attempt, Schedule, Turn
 from herofilter.training.search.space import SearchSpace, changed_settings, make_space
 
-# seconds that are kept for what follows the last training: at least, and of the budget
-LEAST_RESERVE, RESERVE = 1.5, 0.04
 # of a training's time that the choice of its patches may take
 MOST_FOR_PATCHES = 0.5
 SECONDS_PER_PRODUCT, SECONDS_PER_NODE = 2e-10, 1.5e-4
-
-
-@dataclass
-class Clock:
-    """The time that a fit may take, and what of it is kept for the end.
-
-    Args:
-        budget: seconds in all.
-        started: a value of :func:`time.perf_counter`, perhaps of before this process could call it.
-        reserve: seconds for what follows the last training: predictions of all nodes, files.
-        afterwards: seconds for what the caller does after that, a quarter of the budget at most.
-    """
-
-    budget: float
-    started: float = field(default_factory=time.perf_counter)
-    reserve: float = 0.0
-    afterwards: float = 0.0
-
-    def __post_init__(self) -> None:
-        self.reserve = max(self.reserve, LEAST_RESERVE, RESERVE * self.budget)
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the start."""
-        return time.perf_counter() - self.started
-
-    @property
-    def left(self) -> float:
-        """Seconds left for training."""
-        afterwards = min(self.afterwards, self.budget / 4)
-        return self.budget - self.reserve - afterwards - self.elapsed
-
-    def keep(self, seconds: float) -> None:
-        """Keep at least so many seconds, but no more than half of the budget, for the end."""
-        self.reserve = max(self.reserve, min(seconds, self.budget / 2))
 
 
 @dataclass(frozen=True)
@@ -288,10 +252,7 @@ def build_seconds(data: Data, model: str, config: Config) -> float:
 
 
 def prefer(candidates: Sequence[Candidate]) -> Candidate:
-    """Return the candidate that validation prefers; of equals the simpler one, which comes first.
-
-    One that ended by itself comes before one that the clock stopped, unless that is better.
-    """
+    """Return the candidate that validation prefers; of equals the simpler, which comes first."""
     return max(candidates, key=lambda entry: entry.attempt.score or -math.inf)
 
 

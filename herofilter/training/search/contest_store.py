@@ -48,13 +48,13 @@ class ContestStore:
         """Keep one more training."""
         if self.folder is None:
             return
-        lines = self._open()
+        lines = self._open(self.folder)
         lines.add(len(lines.records), {"number": len(lines.records), **asdict(attempt)})
 
     def save(self, name: str, predictor: Predictor) -> None:
         """Keep the best model of a contender, without its graph."""
         if self.folder is not None:
-            self._open()
+            self._open(self.folder)
             replace(predictor.saved, graph=None).save(self.folder / name)
 
     def load(self, name: str, graph: TableGraph) -> Predictor:
@@ -62,13 +62,12 @@ class ContestStore:
         folder = self.folder or Path(SEARCH)
         return Predictor(replace(SavedModel.load(folder / name), graph=graph))
 
-    def _open(self) -> LineStore[int]:
-        if self._lines is None and self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            self.folder.mkdir(parents=True)
-            write_json(self.folder / _HEADER, self.header)
-            self._lines = _lines(self.folder)
-        assert self._lines is not None
+    def _open(self, folder: Path) -> LineStore[int]:
+        if self._lines is None:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            write_json(folder / _HEADER, self.header)
+            self._lines = _lines(folder)
         return self._lines
 
     def _is_same(self, folder: Path) -> bool:
@@ -88,6 +87,8 @@ def _attempt(record: Record) -> Attempt:
 
 
 def finished_trainings(out: Path) -> int:
-    """Return how many trainings a stopped fit has left in the folder of its model."""
+    """Return how many trainings that ended by themselves are in the folder of a model."""
     folder = out / SEARCH
-    return len(_lines(folder).records) if folder.is_dir() else 0
+    if not folder.is_dir():
+        return 0
+    return sum(bool(record["finished"]) for record in _lines(folder).records.values())

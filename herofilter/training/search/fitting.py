@@ -16,8 +16,9 @@ from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.metrics import full_score
 from herofilter.training.predictor import Predictor
 from herofilter.training.search.choices import METRICS, check_contender, check_metric
+from herofilter.training.search.clock import Clock
 from herofilter.training.search.contenders import INSTALL_BOOSTERS, available
-from herofilter.training.search.contest import Candidate, Clock, Contest, prefer
+from herofilter.training.search.contest import Candidate, Contest, prefer
 from herofilter.training.search.contest_store import ContestStore
 from herofilter.training.search.result_warnings import result_warnings
 from herofilter.training.search.verdict import (

@@ -2,7 +2,6 @@
 
 import statistics
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from herofilter.config import Config
 from herofilter.errors import HeroFilterError, RunError
 from herofilter.training.loop import TrainResult
 from herofilter.training.recipe import PreparedGraphs, fit_split
+from herofilter.training.search.proposals import seeded_sampler
 from herofilter.training.search.pruning import CHECK_EVERY, MIN_SPLITS, lags, step_after, step_in
 from herofilter.training.search.space import SearchSpace
 from herofilter.training.search.study import finished_trials, trial_record
@@ -22,7 +22,6 @@ from herofilter.training.search.suggest import TrialSuggester
 if TYPE_CHECKING:
     import optuna
 
-RANDOM_TRIALS = 10
 OVERTIME = 1.2
 
 
@@ -164,14 +163,7 @@ class Search:
         import optuna
 
         finished = len(finished_trials(self.study))
-        # a sampler of its own for each trial: a search in two sessions is the same as in one
-        seed = int(np.random.SeedSequence([self.seed, finished]).generate_state(1)[0])
-        with warnings.catch_warnings():
-            # both options are years old and still called experimental
-            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            self.study.sampler = optuna.samplers.TPESampler(
-                n_startup_trials=RANDOM_TRIALS, seed=seed, multivariate=True, group=True
-            )
+        self.study.sampler = seeded_sampler(self.seed, finished)
         waiting = self.study.get_trials(states=[optuna.trial.TrialState.WAITING])
         if not waiting and grid is not None:
             order = np.random.default_rng(self.seed).permutation(len(grid) - 1) + 1

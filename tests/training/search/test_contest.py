@@ -14,8 +14,8 @@ from herofilter.data.synthetic.weak_features import weak_features_graph
 from herofilter.errors import ConfigError, RunError
 from herofilter.training.search import contenders, contest as module
 from herofilter.training.search.choices import CONTENDER_NAMES
+from herofilter.training.search.clock import Clock
 from herofilter.training.search.contenders import CONTENDERS
-from herofilter.training.search.contest import Clock
 from herofilter.training.search.contest_store import finished_trainings
 from herofilter.training.search.fitting import Fitted, fit_graph
 from tests.training.graphs import table_graph

@@ -24,8 +24,9 @@ from herofilter.training.recipe import train_split
 from herofilter.training.search import session as search_module
 from herofilter.training.search.budget import parse_budget
 from herofilter.training.search.presets import read_preset
+from herofilter.training.search.proposals import RANDOM_TRIALS
 from herofilter.training.search.pruning import lags, step_after, step_in
-from herofilter.training.search.session import RANDOM_TRIALS, Search
+from herofilter.training.search.session import Search
 from herofilter.training.search.space import RECIPES, SearchSpace, changed_settings, make_space
 from herofilter.training.search.suggest import DefaultSuggester, TrialSuggester
 from herofilter.training.search.tuning import tune
