@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # one process per core; COVERAGE=1 also measures which lines are covered
 PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal --durations=25
 
-.PHONY: run example test test-slow test-all check setup clean
+.PHONY: run example test test-slow test-all check audit setup clean
 
 run: $(VENV)/.installed
 	$(BIN)/herofilter demo --out runs/demo
@@ -31,6 +31,10 @@ check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# weaknesses that bandit finds, and licences of the dependencies
+audit: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.audit
 
 setup: $(VENV)/.installed-dev
 

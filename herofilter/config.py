@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, fields
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-import yaml
-
 from herofilter.errors import ConfigError, did_you_mean
+from herofilter.files import DamagedFileError, parse_yaml
 from herofilter.settings import BaselineConfig, ModelConfig, PatcherConfig, TrainConfig
 
 
@@ -50,8 +49,8 @@ class Config:
             if not equals:
                 raise ConfigError(f"a setting must look like key=value (got {setting!r})")
             try:
-                values[key.strip()] = yaml.safe_load(text) if text.strip() else ""
-            except yaml.YAMLError:
+                values[key.strip()] = parse_yaml(text) if text.strip() else ""
+            except DamagedFileError:
                 values[key.strip()] = text
         return self.replace(**values)
 
@@ -79,8 +78,9 @@ class Config:
 def from_earlier(saved: Any) -> Any:
     """Return settings that an earlier version saved, as this one would have saved them.
 
-    Settings that no longer exist are left out, and one that was split gives both its value. Only
-    for files: a user who gives a setting that doesn't exist is told so.
+    Settings that no longer exist are left out, one that was split gives both its value, and one
+    that came later has the value that is without effect. Only for files: a user who gives a
+    setting that doesn't exist is told so.
 
     Example:
         >>> from_earlier({"patcher": {"patch_size": 8, "resolved": False}})
@@ -89,6 +89,8 @@ def from_earlier(saved: Any) -> Any:
     if isinstance(saved, Mapping):
         known = {key: from_earlier(value) for key, value in saved.items() if key not in _RETIRED}
         added = {new: known[old] for new, old in _SPLIT.items() if old in known}
+        for mark, values in _SINCE.items():
+            added |= values if mark in known else {}
         return {**added, **known}
     return [from_earlier(entry) for entry in saved] if isinstance(saved, list) else saved
 
@@ -112,6 +114,7 @@ def paper_config() -> Config:
         head_layers=2,
         dropout=0.5,
         input_dropout=0.5,
+        drop_path=0.0,
         weight_decay=5e-4,
         feature_expansion=1.0,
         filter_lr=1e-3,
@@ -123,6 +126,8 @@ def paper_config() -> Config:
 
 _RETIRED = ("resolved",)
 _SPLIT = {"feature_expansion": "expansion"}
+# a section of an earlier version that has the first of these had this value of the second
+_SINCE = {"residual": {"drop_path": 0.0}}
 _AUTO = "auto"
 _SECTIONS = {
     "patcher": PatcherConfig,

@@ -84,6 +84,7 @@ class PatcherConfig:
         check_relations(self.relations)
         _at_least("patch_size", self.patch_size, 1)
         _at_least("num_eigenpairs", self.num_eigenpairs, 0)
+        _at_least("filter_order", self.filter_order, 1)
         _at_least("refine", self.refine, 0)
         _at_least("hub_limit", self.hub_limit, 0)
         if self.patcher in ("polynomial", "local") and self.filter not in POLYNOMIAL_FILTERS:
@@ -104,6 +105,8 @@ class ModelConfig:
         num_layers: m, mixer blocks of HeroFilter; layers of a baseline.
         dropout: inside the mixer and before the head; None for what fits the graph.
         input_dropout: on the features; None for what fits the graph.
+        drop_path: share of the nodes that skip each mixer block in a training step (stochastic
+            depth); None for what fits the graph.
         aggregation: how the patch becomes one vector.
         score_norm: how a token is scaled by its score.
         summary: add one token per filter or relation with its full response R·H.
@@ -126,6 +129,7 @@ class ModelConfig:
     num_layers: int = 1
     dropout: float | None = None
     input_dropout: float | None = None
+    drop_path: float | None = None
     aggregation: str = "weighted"
     score_norm: str = "l1"
     summary: bool = True
@@ -149,13 +153,17 @@ class ModelConfig:
         _at_least("hidden_channels", self.hidden_channels, 1)
         _at_least("num_layers", self.num_layers, 0)
         _at_least("head_layers", self.head_layers, 1)
-        for name in ("dropout", "input_dropout", "label_mask"):
+        for name in ("dropout", "input_dropout", "drop_path", "label_mask"):
             value = getattr(self, name)
             if value is not None and not 0.0 <= value < 1.0:
                 raise ConfigError(f"{name} must be at least 0 and below 1 (got {value:g})")
+            if value is not None and value > _MOST_DROPPED:
+                raise ConfigError(f"{name} must be at most {_MOST_DROPPED} (got {value:.12g})")
         for name in ("expansion", "feature_expansion"):
             if getattr(self, name) <= 0:
                 raise ConfigError(f"{name} must be above 0 (got {getattr(self, name):g})")
+            if not getattr(self, name) <= _MOST_EXPANSION:
+                raise ConfigError(f"{name} must be at most 1000 (got {getattr(self, name):g})")
 
 
 @dataclass(frozen=True)
@@ -273,6 +281,23 @@ def check_relations(relations: Sequence[str]) -> None:
         )
 
 
+# far beyond what is of use; a file may ask for more than any memory has
+_MOST = {
+    "hidden_channels": 65_536,
+    "num_layers": 1000,
+    "head_layers": 100,
+    "filter_order": 10_000,
+    "hops": 1000,
+    "heads": 1024,
+    "tokens": 1_000_000,
+    "depth": 1000,
+}
+_MOST_DROPPED = 0.99
+_MOST_EXPANSION = 1000.0
+
+
 def _at_least(name: str, value: int, least: int) -> None:
-    if value < least:
-        raise ConfigError(f"{name} must be at least {least} (got {value})")
+    most = _MOST.get(name, 2**63 - 1)
+    if not least <= value <= most:
+        bound = f"least {least}" if value < least else f"most {most}"
+        raise ConfigError(f"{name} must be at {bound} (got {str(value)[:30]})")

@@ -11,6 +11,7 @@ import pytest
 import torch
 from filelock import FileLock
 
+from herofilter import files
 from tests.without_jit import run_without_jit
 
 # rooms whose code shares out its work to threads are tested with two of them
@@ -32,6 +33,12 @@ def _session_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEROFILTER_CACHE", str(folder))
         yield folder
+
+
+@pytest.fixture(autouse=True)
+def _warnings_anew() -> None:
+    """Let every test see the warning that comes once per process."""
+    files._unkept.clear()
 
 
 @pytest.fixture(autouse=True)

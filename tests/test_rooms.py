@@ -17,16 +17,19 @@ ROOMS = [
     "training",
     "predict",
 ]
-FREE = {"reproduce", "report", "serve", "cli", "estimator"}
+FREE = {"distributed", "reproduce", "report", "serve", "cli", "estimator"}
 GROUND = {
     "callbacks",
     "config",
     "errors",
     "files",
+    "folders",
+    "harmless",
     "jit",
     "lazy_names",
     "memory",
     "parallel",
+    "scratch",
     "settings",
 }
 # scikit-network's lesson: linear algebra and the kernel know nothing of layers or the terminal

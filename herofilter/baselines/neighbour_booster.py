@@ -1,6 +1,7 @@
 """Gradient-boosted trees on a node's own columns and on what its neighbours have."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ from herofilter.data import is_directed
 from herofilter.data.graph_spec import GraphSpec
 from herofilter.errors import GraphError
 from herofilter.nn.class_shares import ClassShares
+from herofilter.nn.classifier import select
 from herofilter.nn.registry import register_model
 from herofilter.patchers.filter_bank import RELATION_WORDS
 from herofilter.spectral.adjacency import adjacency_matrix, normalise
+from herofilter.spectral.some_rows import product_rows
 
 # of more columns, means over neighbours of neighbours would cost more than they tell
 SECOND_HOP_COLUMNS = 64
@@ -117,17 +120,67 @@ class NeighbourBooster(Booster):
                 f"the graph must be the one that the model was built for, with {n} nodes "
                 f"(got {int(data.num_nodes or 0)}); build the model for it"
             )
-        x = dense(as_columns(data.x), self.of_neighbours.numpy())
-        shares = [part.shares() for part in (self.near, self.far)]
-        parts = [matrix @ x for matrix in self.means]
-        if self._second_hop:
-            parts.append(self.both @ (self.both @ x))
-        parts.append(np.log1p(self.degrees.astype(np.float32)))
-        # [n, r * (C + 1)]
-        parts += [part.transpose(0, 1).flatten(1).numpy() for part in shares]
-        rows = slice(None) if nodes is None else nodes.numpy()
         own = super().table(data, nodes)
-        return np.concatenate([own, *(part[rows] for part in parts)], axis=1)
+        parts = self._means(data) if nodes is None else self._means_of(data, nodes.numpy())
+        degrees = self.degrees if nodes is None else self.degrees[nodes.numpy()]
+        parts.append(np.log1p(degrees.astype(np.float32)))
+        shares = [
+            part.shares() if nodes is None else part.shares_at(nodes)
+            for part in (self.near, self.far)
+        ]
+        # [b, r * (C + 1)]
+        parts += [part.transpose(0, 1).flatten(1).numpy() for part in shares]
+        return np.concatenate([own, *parts], axis=1)
+
+    def _means(self, data: Data) -> list[np.ndarray]:
+        """Return the means over neighbours of every node, as many columns each: ``[n, c]``."""
+        x = dense(as_columns(data.x), self.of_neighbours.numpy())
+        found = [matrix @ x for matrix in self.means]
+        return [*found, self.both @ (self.both @ x)] if self._second_hop else found
+
+    def _means_of(self, data: Data, nodes: np.ndarray) -> list[np.ndarray]:
+        """Return the same of some nodes, from their neighbourhoods alone."""
+
+        def columns(rows: np.ndarray) -> np.ndarray:
+            return self._read(data, rows)
+
+        found = [product_rows(matrix, nodes, columns) for matrix in self.means]
+        if self._second_hop:
+            once = partial(product_rows, self.both, dense=columns)
+            found.append(product_rows(self.both, nodes, once))
+        return found
+
+    def _read(self, data: Data, rows: np.ndarray) -> np.ndarray:
+        """Return the columns whose means are taken, of some nodes: ``[b, c]``."""
+        x = as_columns(select(data.x, torch.from_numpy(rows).long()))
+        return dense(x, self.of_neighbours.numpy())
+
+    def changed_rows(self, data: Data, node: int, changed: Tensor, x: Tensor) -> np.ndarray:
+        r"""Return the row of a node when single nodes have other features: ``[k, width]``.
+
+        Means are linear in the features: a change :math:`\boldsymbol{\delta}` of node u adds
+        :math:`M_{vu} \boldsymbol{\delta}` to each, so that only what node v reads is computed.
+
+        Args:
+            data: the graph.
+            node: v, whose row it is.
+            changed: ``[k]``, which node has other features, in each of k cases.
+            x: ``[k, in_channels]``, its features then.
+        """
+        table = np.repeat(self.table(data, torch.tensor([node])), len(changed), axis=0)
+        nodes, own, of_neighbours = changed.numpy(), self.own.numpy(), self.of_neighbours.numpy()
+        itself = nodes == node
+        table[itself, : own.size] = x.numpy()[itself][:, own]
+        # [k, c]
+        step = x.numpy()[:, of_neighbours] - self._read(data, nodes)
+        weights = [matrix[[node]] for matrix in self.means]
+        if self._second_hop:
+            weights.append(self.both[[node]] @ self.both)
+        first = own.size
+        for weight in weights:
+            table[:, first : first + of_neighbours.size] += weight.toarray()[0, nodes, None] * step
+            first += of_neighbours.size
+        return table
 
     def column_names(self, features: list[str]) -> list[str]:
         own = super().column_names(features)

@@ -19,22 +19,30 @@ from herofilter.cli import (
     train as train,
     tune as tune,
 )
-from herofilter.cli.app import app
+from herofilter.cli.app import app, held
 from herofilter.cli.started import mark_start
-from herofilter.errors import HeroFilterError
+from herofilter.errors import failure_sentence
 from herofilter.harmless import harmless
 from herofilter.lazy_names import raised_by_import
 
 
 def main() -> None:
-    """Run the command line; a user's mistake is one line of error and exit code 2."""
+    """Run the command line.
+
+    What isn't a bug, be it a mistake, a full disk or too little memory, is one line of error and
+    exit code 2.
+    """
     mark_start()
     warnings.showwarning = _show_warning
     warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta state")
     try:
-        app()
-    except HeroFilterError as error:
-        print(harmless(f"error: {error}"), file=sys.stderr)
+        with held:
+            app()
+    except Exception as error:
+        sentence = failure_sentence(error)
+        if sentence is None:
+            raise
+        print(harmless(f"error: {sentence}"), file=sys.stderr)
         raise SystemExit(2) from None
     except SystemExit as end:
         if isinstance(end.__context__, typer.Exit) and end.code == 130:

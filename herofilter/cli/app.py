@@ -1,6 +1,8 @@
 """The application that every command registers with, the options they share, and JSON output."""
 
 import json
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -21,6 +23,8 @@ app.add_typer(bench, name="bench")
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 GRAPH = typer.Argument(help="A dataset's name, or the path of an .npz graph or a graph folder.")
 Graph = Annotated[str, GRAPH]
+# what is let go of when the command ends
+held = ExitStack()
 
 
 def _print_version(asked: bool) -> None:
@@ -72,6 +76,18 @@ def select_splits(asked: list[int] | None, available: int) -> list[int]:
                 f"the graph has {available} splits"
             )
     return asked
+
+
+def hold_folder(folder: Path) -> None:
+    """Try whether files can be written into a folder, and keep other commands out of it.
+
+    It is let go of when the command ends, and gone if nothing was written.
+    """
+    from herofilter.files import check_folder_target
+    from herofilter.folders import locked_folder
+
+    check_folder_target(folder)
+    held.enter_context(locked_folder(folder))
 
 
 def print_json(value: Any) -> None:

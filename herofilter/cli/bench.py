@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from herofilter.cli.app import Json, app, bench, parse_splits, print_json, select_splits
+from herofilter.cli.app import (
+    Json,
+    app,
+    bench,
+    hold_folder,
+    parse_splits,
+    print_json,
+    select_splits,
+)
 
 
 @app.command(epilog="Example: herofilter demo --out runs/demo")
@@ -19,9 +27,9 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Train MLP, GCN and HeroFilter on nine synthetic graphs of rising heterophily."""
-    from herofilter.files import check_folder_target, write_json
+    from herofilter.files import write_json
 
-    check_folder_target(out)
+    hold_folder(out)
 
     from herofilter.report.console import demo_table
     from herofilter.report.picture import demo_picture
@@ -85,10 +93,10 @@ def bench_herofilter(
     as_json: Json = False,
 ) -> None:
     """Compare MLP, GCN and HeroFilter, default and tuned, on nine graphs of the paper."""
-    from herofilter.files import check_folder_target, write_json, write_text
+    from herofilter.files import write_json, write_text
 
     asked = parse_splits(splits)
-    check_folder_target(out)
+    hold_folder(out)
 
     from herofilter.report.accuracy_page import results_page
     from herofilter.report.accuracy_table import PAPER, accuracy_table
@@ -154,9 +162,9 @@ def bench_filters(
     as_json: Json = False,
 ) -> None:
     """Compare learned filters with fixed ones, patches and mixers with none, on nine graphs."""
-    from herofilter.files import check_folder_target, write_json, write_text
+    from herofilter.files import write_json, write_text
 
-    check_folder_target(out)
+    hold_folder(out)
 
     from herofilter.report.bench_report import filters_bench_page
     from herofilter.report.filters_page import filters_page, verdicts

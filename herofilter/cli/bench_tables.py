@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from herofilter.cli.app import Json, bench, parse_splits, print_json, select_splits
+from herofilter.cli.app import Json, bench, hold_folder, parse_splits, print_json, select_splits
 
 Graphs = Annotated[
     str | None, typer.Option(help="Names such as texas,cora; by default all of the table.")
@@ -89,11 +89,11 @@ def _run(
     finished: bool,
     as_json: bool,
 ) -> None:
-    from herofilter.files import check_folder_target, write_json, write_text
+    from herofilter.files import write_json, write_text
 
     asked = parse_splits(splits)
     chosen = None if asked is None else select_splits(asked, 10)
-    check_folder_target(out)
+    hold_folder(out)
 
     from herofilter.report.bench_report import table_bench_page
     from herofilter.report.page import write_page

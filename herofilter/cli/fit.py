@@ -3,12 +3,14 @@
 import sys
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from herofilter.cli.app import Json, app, print_json
+from herofilter.cli.app import Json, app, hold_folder, print_json
+from herofilter.cli.engine_options import Address, Engine
 from herofilter.cli.model_options import ModelFolder, RunSplit, check_inputs
 from herofilter.cli.report import Report, write_after
 from herofilter.cli.started import started
@@ -26,6 +28,10 @@ from herofilter.cli.table_options import (
 from herofilter.data.tables.table_columns import TableColumns
 
 _USUAL = TableColumns()
+SafeCsv = Annotated[
+    bool,
+    typer.Option("--safe-csv", help="Quote cells that a spreadsheet would run as formulas."),
+]
 
 
 @app.command(
@@ -64,6 +70,7 @@ def fit(
         typer.Option("--set", help="A fixed setting, not searched: key=value. May be repeated."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the split, the search and training.")] = 0,
+    safe_csv: SafeCsv = False,
     with_report: Report = True,
     as_json: Json = False,
 ) -> None:
@@ -83,6 +90,7 @@ def fit(
     table_ending(edges, "edges")
     table_ending(nodes, "nodes")
     Config().with_settings(settings or [])
+    hold_folder(out)
     columns = replace(columns, label=label)
 
     from herofilter.callbacks import notify
@@ -121,15 +129,17 @@ def fit(
             )
     except KeyboardInterrupt:
         kept = finished_trainings(out)
+        said = "stopped; no training was finished, so that nothing is kept"
         if kept:
             said = f"stopped; {kept} finished trainings are kept in {out / SEARCH}, and the same "
-            print(f"{said}command continues from them", file=sys.stderr)
-        raise
+            said += "command continues from them"
+        print(said, file=sys.stderr)
+        raise SystemExit(130) from None
     model_kept, metrics = fitted.predictor, fitted.saved.metrics
     model_kept.save(out)
     predicted = predict_tables(model_kept)
     with ProgressBar("predicting") as callback:
-        predicted.write(out / "predictions.csv", callback)
+        predicted.write(out / "predictions.csv", callback, safe_csv)
     page = ""
     if with_report:
         page = write_after(out, nodes.name, clock.elapsed, model_kept)
@@ -154,17 +164,30 @@ def predict(
     split: RunSplit = None,
     edges: NewEdges = None,
     nodes: NewNodes = None,
-    out: Annotated[Path, typer.Option(help="Table to write: .csv or .parquet.")] = Path(
-        "predictions.csv"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Table to write: .csv or .parquet; with ray a folder of Parquet.")
+    ] = Path("predictions.csv"),
     columns: TableColumns = _USUAL,
+    safe_csv: SafeCsv = False,
+    patches: Annotated[
+        Path | None, typer.Option(help="Folder that herofilter patch made of the training graph.")
+    ] = None,
+    engine: Engine = "local",
+    address: Address = None,
     as_json: Json = False,
 ) -> None:
     """Predict the nodes of the training graph, of that graph extended, or of a new one."""
     from herofilter.data.tables.table_path import check_table_target
-    from herofilter.files import check_file_target
+    from herofilter.distributed.engine import check_engine
+    from herofilter.files import check_file_target, check_folder_target
 
+    check_engine(engine, address)
     folder = check_inputs(model, split, edges, nodes)
+    if engine == "ray":
+        out = out.with_suffix("") if out == Path("predictions.csv") else out
+        check_folder_target(out)
+        _predict_on_ray(folder, patches, edges, nodes, columns, out, address, as_json)
+        return
     check_table_target(out)
     check_file_target(out)
 
@@ -173,16 +196,53 @@ def predict(
     from herofilter.report.progress import ProgressBar
     from herofilter.report.terminal import Console
 
-    predicted = predict_tables(Predictor.load(folder), edges, nodes, columns)
+    if patches is None:
+        predictor = Predictor.load(folder)
+    else:
+        # what a training needs is imported only to compare its settings with the patches
+        from herofilter.distributed import load_predictor
+
+        predictor = load_predictor(folder, patches)
+    predicted = predict_tables(predictor, edges, nodes, columns)
     print_notes(predicted.notes, as_json)
     with ProgressBar("predicting") as callback:
-        predicted.write(out, callback)
+        predicted.write(out, callback, safe_csv)
     result = {"out": str(out), "nodes": len(predicted.ids), "notes": list(predicted.notes)}
     if as_json:
         print_json(result)
         return
     line = f"{len(predicted.ids)} nodes: {out}"
     Console().print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _predict_on_ray(
+    folder: Path,
+    patches: Path | None,
+    edges: Path | None,
+    nodes: Path | None,
+    columns: TableColumns,
+    out: Path,
+    address: str | None,
+    as_json: bool,
+) -> None:
+    from herofilter.distributed import Source, predict_parts, ray_jobs
+    from herofilter.report.progress import ProgressBar
+    from herofilter.report.terminal import Console
+
+    given = {"patches": patches, "edges": edges, "nodes": nodes}
+    paths = {name: path.resolve() for name, path in given.items() if path is not None}
+    with ProgressBar("predicting") as callback:
+        count, notes = predict_parts(
+            Source(folder.resolve(), columns=columns, **paths),
+            out,
+            partial(ray_jobs, address=address),
+            callback,
+        )
+    print_notes(notes, as_json)
+    if as_json:
+        print_json({"out": str(out), "nodes": count, "notes": list(notes)})
+        return
+    Console().print(f"{count} nodes: {out}", highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command(epilog="Example: herofilter export model --onnx model.onnx")

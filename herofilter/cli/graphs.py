@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import herofilter
-from herofilter.cli.app import GRAPH, Graph, Json, app, print_json
+from herofilter.cli.app import GRAPH, Graph, Json, app, hold_folder, print_json
 from herofilter.cli.table_options import (
     KnownLabel,
     NewEdges,
@@ -143,7 +143,6 @@ def pack(
     """Write a graph as a folder whose features are read from disk, row by row."""
     from herofilter.data.graph_path import check_graph_folder, check_graph_name
     from herofilter.errors import ConfigError
-    from herofilter.files import check_folder_target
 
     if verify:
         check_graph_folder(Path(graph).expanduser().resolve())
@@ -151,7 +150,7 @@ def pack(
         raise ConfigError("the folder to write must be given (got none); give --out FOLDER")
     else:
         check_graph_name(graph)
-        check_folder_target(out)
+        hold_folder(out)
 
     from herofilter.data import save_graph_folder, verify_graph_folder
     from herofilter.report.progress import ProgressBar

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from herofilter.cli.app import Json, app, print_json
+from herofilter.cli.app import Json, app, hold_folder, print_json
 
 ALL, LIST = "all", "list"
 
@@ -42,12 +42,11 @@ def reproduce(
         _print_list(as_json)
         return
 
-    from herofilter.files import check_folder_target
     from herofilter.report.progress import ProgressBar
     from herofilter.reproduce.studies.run import OUT, QUICK_OUT, run_studies
 
     folder = out or (QUICK_OUT if quick else OUT)
-    check_folder_target(folder)
+    hold_folder(folder)
     names = tuple(STUDIES) if name == ALL else name.split(",")
     # starting processes takes longer than all tasks of the quick form
     usual = 1 if quick else os.cpu_count() or 1

@@ -8,8 +8,18 @@ from typing import Annotated
 import typer
 
 import herofilter
-from herofilter.cli.app import Graph, Json, app, parse_splits, print_json, select_splits
+from herofilter.cli.app import (
+    Graph,
+    Json,
+    app,
+    hold_folder,
+    parse_splits,
+    print_json,
+    select_splits,
+)
+from herofilter.cli.engine_options import Address, Engine
 from herofilter.cli.report import Report, write_after
+from herofilter.errors import ConfigError
 
 
 @app.command(
@@ -48,18 +58,36 @@ def train(
     workers: Annotated[
         int | None,
         typer.Option(
-            help="Processes that splits are shared out to (auto has one); by default one per core."
+            help="Processes that splits are shared out to (auto has one), by default one per core; "
+            "with ray those that train together, 2 by default."
         ),
+    ] = None,
+    compare: Annotated[
+        str,
+        typer.Option(
+            help="Other models to train on the same splits and show in the report, such as "
+            "booster,mlp,gcn."
+        ),
+    ] = "",
+    patches: Annotated[
+        Path | None,
+        typer.Option(help="Folder that herofilter patch made of this graph: for fast-herofilter."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Run folder; an unfinished one is continued.")
     ] = None,
+    engine: Engine = "local",
+    address: Address = None,
+    shares: Annotated[
+        int, typer.Option(help="With ray: parts of a batch; a multiple of the workers.")
+    ] = 8,
     with_report: Report = True,
     as_json: Json = False,
 ) -> None:
     """Train a model on some splits of a graph and write a run folder."""
     from herofilter.config import Config
     from herofilter.data.graph_path import check_graph_name
+    from herofilter.distributed.engine import check_engine
     from herofilter.files import check_folder_target
     from herofilter.training.search.presets import choose_run, graph_name
 
@@ -67,29 +95,55 @@ def train(
     named = splits.isalpha() and splits != "all"
     asked = None if named else parse_splits(splits)
     options = {"seed": seed} if patcher is None else {"seed": seed, "patcher": patcher}
+    if patches is not None and model is None and patcher is None and preset is None:
+        model = "fast-herofilter"
     Config().replace(**options).with_settings(settings or [])
     check_graph_name(graph)
-    check_folder_target(out or Path("runs"))
+    if out is None or engine == "ray":
+        # with ray a worker is who writes
+        check_folder_target(out or Path("runs"))
+    else:
+        hold_folder(out)
+    check_engine(engine, address)
+    if engine == "ray" and (patches is None or model not in (None, "fast-herofilter")):
+        raise ConfigError(
+            "with --engine ray the model must be fast-herofilter with --patches (got "
+            f"{model or 'that model'}, patches {patches}); make them with: herofilter patch"
+        )
     model, config = choose_run(graph, preset, model, ensemble, bool(patcher or settings))
+    if engine == "ray":
+        config = config.replace(patcher="fast", summary=False)
     config = config.replace(**options).with_settings(settings or [])
+    others = [name.strip() for name in compare.split(",") if name.strip()]
+    if others:
+        from herofilter.training.compared import check_compared
+
+        check_compared(others, model)
 
     from herofilter.data import num_splits
-    from herofilter.report.console import percent, train_table
+    from herofilter.distributed import make_job, train_on_ray
+    from herofilter.patchers import PatchStore
+    from herofilter.report.console import compared_table, percent, train_table
     from herofilter.report.progress import TrainBar
     from herofilter.report.terminal import Console
     from herofilter.training.artifacts.graph_reference import GraphSource
+    from herofilter.training.compared import train_compared
 
+    store = None if patches is None else PatchStore.open(patches.resolve())
     data = herofilter.load_dataset(graph, split=splits if named else None)
     chosen = [0] if named else select_splits(asked, num_splits(data))
     name, source = graph_name(graph), GraphSource.at(graph, splits if named else None)
     out = out or _new_folder(Path("runs"), f"{name}-{model}-{time.strftime('%Y%m%d-%H%M%S')}")
+    count = herofilter.training.default_workers(data, chosen) if workers is None else workers
     with TrainBar(name, chosen, config.train.epochs) as callback:
-        if model == "auto":
+        if engine == "ray" and patches is not None:
+            job = make_job(graph, patches, out, config, chosen, shares)
+            summary = {**train_on_ray(job, workers or 2, address), "splits": chosen}
+        elif model == "auto":
             summary = herofilter.train_auto(
                 data, config, chosen, name, out, callback, ensemble, source=source
             )
         else:
-            count = herofilter.training.default_workers(data, chosen)
             summary = herofilter.train_splits(
                 data,
                 model,
@@ -98,10 +152,16 @@ def train(
                 name,
                 out,
                 callback,
-                count if workers is None else workers,
+                count,
                 source=source,
+                patches=store,
             )
     summary["out"] = str(out)
+    if others and not summary["interrupted"]:
+        with TrainBar(name, chosen, config.train.epochs) as callback:
+            found = train_compared(data, others, chosen, name, out, seed, callback, count, source)
+            summary["compared"] = {entry["model"]: entry for entry in found}
+        summary["interrupted"] = any(entry["interrupted"] for entry in summary["compared"].values())
     if with_report and summary["splits"]:
         summary["report"] = write_after(out, name, time.perf_counter() - started)
     if as_json:
@@ -109,6 +169,8 @@ def train(
     else:
         console = Console()
         console.print(train_table(summary))
+        if summary.get("compared"):
+            console.print(compared_table(summary))
         count = len(summary["splits"])
         if "ensemble" in summary:
             console.print(

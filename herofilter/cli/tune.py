@@ -6,7 +6,15 @@ from typing import Annotated
 import typer
 
 import herofilter
-from herofilter.cli.app import Graph, Json, app, parse_splits, print_json, select_splits
+from herofilter.cli.app import (
+    Graph,
+    Json,
+    app,
+    hold_folder,
+    parse_splits,
+    print_json,
+    select_splits,
+)
 
 
 @app.command(
@@ -47,7 +55,7 @@ def tune(
     """Search for a graph's best hyperparameters by validation accuracy and write a preset."""
     from herofilter.config import Config
     from herofilter.data.graph_path import check_graph_name
-    from herofilter.files import check_folder_target
+    from herofilter.files import check_file_target
     from herofilter.training.search.budget import parse_budget
     from herofilter.training.search.presets import graph_name, merge_preset
 
@@ -56,7 +64,9 @@ def tune(
     Config().with_settings(settings or [])
     check_graph_name(graph)
     out = out or Path("runs") / f"tune-{graph_name(graph)}"
-    check_folder_target(out)
+    hold_folder(out)
+    if into is not None:
+        check_file_target(into)
 
     from herofilter.data import num_splits
     from herofilter.report.console import percent

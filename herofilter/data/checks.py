@@ -8,6 +8,8 @@ from herofilter.data.disk_features import DiskFeatures
 from herofilter.errors import GraphError
 
 MASKS = ("train_mask", "val_mask", "test_mask")
+# a graph may lack most classes of the one that a model was trained on
+_MOST_CLASSES = 1000
 _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
@@ -142,6 +144,13 @@ def _check_labels(y: Tensor | None, num_nodes: int) -> None:
     if int(y.min()) < -1:
         raise GraphError(
             f"y must hold classes from 0 up, or -1 for unlabelled nodes (got {int(y.min())}); "
+            "renumber the classes with torch.unique(y, return_inverse=True)"
+        )
+    most = max(num_nodes, _MOST_CLASSES)
+    if int(y.max()) >= most:
+        raise GraphError(
+            f"y must hold classes numbered from 0 without large gaps (got {int(y.max())}; a graph "
+            f"of {num_nodes} nodes has at most {most} classes); "
             "renumber the classes with torch.unique(y, return_inverse=True)"
         )
     classes = torch.unique(y[y >= 0]).numel()

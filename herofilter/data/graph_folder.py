@@ -1,12 +1,7 @@
 """A graph as a folder of plain arrays, whose features are read from disk row by row."""
 
-import json
-import os
-import shutil
-import tempfile
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +15,8 @@ from herofilter.data.disk_features import DENSE, SPARSE, DiskFeatures, map_array
 from herofilter.data.feature_files import write_features
 from herofilter.data.graph_path import ABOUT, check_graph_folder, is_graph_folder
 from herofilter.errors import DatasetError, GraphError
-from herofilter.files import DamagedFileError, write_json
+from herofilter.files import DamagedFileError, read_json, write_json
+from herofilter.folders import entries, finish_replacing, locked_folder, replaced_files
 
 KIND = "herofilter graph"
 FORMAT = 1
@@ -45,6 +41,7 @@ def save_graph_folder(
         callback: takes events of stage ``rows``: rows of features that are written.
 
     Example:
+        >>> import tempfile
         >>> from herofilter.data import csbm
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     save_graph_folder(csbm(num_nodes=100), Path(folder) / "graph")
@@ -60,7 +57,10 @@ def save_graph_folder(
         )
     about: dict[str, Any] = {"kind": KIND, "format": FORMAT, "num_nodes": num_nodes}
     about |= {name: str(data.get(name)) for name in _TEXTS if data.get(name)}
-    with _appearing(Path(path)) as scratch:
+    folder = Path(path).expanduser().resolve()
+    finish_replacing(folder)
+    _check_target(folder)
+    with locked_folder(folder), replaced_files(folder, last=ABOUT) as (scratch, gone):
         for name in _KEPT:
             value = data.get(name)
             if value is not None:
@@ -72,6 +72,7 @@ def save_graph_folder(
             about["features"] = {"columns": int(x.size(1)), **features}
         about["files"] = {file.stem: _facts(file) for file in sorted(scratch.glob("*.npy"))}
         write_json(scratch / ABOUT, about)
+        gone += [path.name for path in entries(folder)]
 
 
 def load_graph_folder(path: str | Path) -> Data:
@@ -126,11 +127,9 @@ def verify_graph_folder(path: str | Path) -> None:
 def _read_about(folder: Path) -> dict[str, Any]:
     check_graph_folder(folder)
     try:
-        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        about = read_json(folder / ABOUT)
     except (OSError, ValueError) as error:
-        raise DamagedFileError(
-            f"{folder / ABOUT} must be readable JSON ({type(error).__name__}); {_CURE}"
-        ) from error
+        raise DamagedFileError(f"{str(error).partition(chr(10))[0]}; {_CURE}") from error
     if not isinstance(about, dict) or about.get("kind") != KIND:
         raise DatasetError(
             f"{folder / ABOUT} must say that this is a {KIND} (got something else); "
@@ -192,37 +191,16 @@ def _crc32(path: Path) -> int:
     return total
 
 
-@contextmanager
-def _appearing(folder: Path) -> Iterator[Path]:
-    """Yield a scratch folder that takes the place of ``folder`` only when the block succeeds."""
-    folder = folder.expanduser().resolve()
-    if folder.exists() and not (folder.is_dir() and (_holds(folder) or not any(folder.iterdir()))):
+def _check_target(folder: Path) -> None:
+    """Raise a :class:`DatasetError` unless a graph may be written into the folder."""
+    if folder.exists() and not (folder.is_dir() and (_holds(folder) or not entries(folder))):
         raise DatasetError(
             f"the graph folder must be new, empty or hold a graph to replace (got {folder}); "
             "give another folder"
         )
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    try:
-        yield scratch
-        mask = os.umask(0)
-        os.umask(mask)
-        scratch.chmod(0o777 & ~mask)
-        old = scratch.with_name(f"{scratch.name}.old")
-        if folder.exists():
-            folder.rename(old)
-        try:
-            scratch.rename(folder)
-        except OSError:
-            if old.exists():
-                old.rename(folder)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _holds(folder: Path) -> bool:
     """Return whether a folder holds a graph and nothing else that would be lost."""
     known = {ABOUT, *(f"{name}.npy" for name in (*_KEPT, *DENSE, *SPARSE))}
-    return is_graph_folder(folder) and {file.name for file in folder.iterdir()} <= known
+    return is_graph_folder(folder) and {file.name for file in entries(folder)} <= known

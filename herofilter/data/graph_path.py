@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from herofilter.errors import DatasetError, did_you_mean
+from herofilter.folders import finish_replacing
 
 ABOUT = "graph.json"
 DATASETS = (
@@ -21,7 +22,7 @@ DATASETS = (
 
 def is_graph_folder(path: str | Path) -> bool:
     """Return whether ``path`` is a folder in which a graph lies, be it damaged or not."""
-    return (Path(path) / ABOUT).is_file()
+    return os.path.isfile(Path(path) / ABOUT)
 
 
 def is_graph_path(name: str | Path) -> bool:
@@ -64,12 +65,13 @@ def check_dataset_name(name: str) -> None:
 
 def check_npz_file(path: Path) -> None:
     """Raise a :class:`DatasetError` unless the file is there."""
-    if not path.is_file():
-        raise DatasetError(f"{path} must be an existing file; check the path")
+    if not os.path.isfile(path):
+        raise DatasetError(f"{str(path)[:300]} must be an existing file; check the path")
 
 
 def check_graph_folder(folder: Path) -> None:
     """Raise a :class:`DatasetError` unless a graph lies in the folder, be it damaged or not."""
+    finish_replacing(folder)
     if not is_graph_folder(folder):
         raise DatasetError(
             f"{folder} must be a graph folder (got no {ABOUT} in it); "

@@ -101,7 +101,7 @@ def _rare_classes(graph: TableGraph) -> list[FitWarning]:
         FitWarning(
             "rare-classes",
             f"{classes} {listed(rare)} {has} at most two training nodes, too few to learn from",
-            "label more of their nodes, or merge them with other classes",
+            "label more such nodes, or merge what is rare with other classes",
             "classes",
         )
     ]

@@ -11,12 +11,14 @@ from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.nn.herofilter import HeroFilter
 from herofilter.nn.label_shares import LabelShares
+from herofilter.nn.parameters import check_parameters
 from herofilter.nn.registry import register_model
 from herofilter.patchers import (
     FastPatcher,
     LearnedPatcher,
     LocalPatcher,
     Patches,
+    PatchStore,
     PolynomialPatcher,
     RelationSummary,
     SpectralPatcher,
@@ -113,7 +115,8 @@ def make_patcher(
 ) -> LearnedPatcher | Patches:
     """Return the patcher of a configuration for ``data``: a learned filter, or fixed patches.
 
-    With ``nodes``, patches are made only for these nodes, unless they need eigenvectors. The
+    With ``nodes``, patches are made only for these nodes, unless they need eigenvectors. A graph
+    with a ``patch_store`` has its patches there, and nothing is made. The
     patches of a large graph are kept in the cache folder. ``callback`` takes events of stage
     ``rows`` while they are made.
     """
@@ -126,6 +129,9 @@ def _make_patcher(
     settings = config.patcher
     if settings.patcher == "fast":
         fast = _fast_patcher(config)
+        store = data.get("patch_store")
+        if isinstance(store, PatchStore):
+            return store.patches()
         if nodes is None and int(data.num_nodes or 0) >= STORED_FROM:
             return stored_patches(fast, data, callback)
         return fast(data, nodes, callback).for_all_nodes()
@@ -210,6 +216,7 @@ def build_herofilter(
     """
     if not literal:
         config = resolve(data, config)
+    check_parameters(config, spec, mixer=True)
     return HeroFilter(
         spec.in_channels,
         spec.num_classes,

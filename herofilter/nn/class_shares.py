@@ -1,6 +1,7 @@
 """Class shares: which known labels surround a node, its own left out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 
 from herofilter.spectral.polynomial_basis import Word
 from herofilter.spectral.products import csr_of
+from herofilter.spectral.some_rows import product_rows
 
 
 class ClassShares(nn.Module):
@@ -65,23 +67,45 @@ class ClassShares(nn.Module):
         """
         return self.shares_of(self.known)
 
+    def shares_at(self, nodes: Tensor) -> Tensor:
+        """Return the shares of some nodes, ``[r, b, C + 1]``, from the labels that they meet."""
+        products = [self._rows(word, nodes) for word in self.words]
+        return _divided(torch.stack(products), self.diagonals[:, nodes], self.known[nodes])
+
     @torch.no_grad()
     def shares_of(self, known: Tensor) -> Tensor:
         """Return what :meth:`shares` returns, for labels ``[n, C]``, one in each known row."""
         products = []
-        for word, diagonal in zip(self.words, self.diagonals, strict=True):
+        for word in self.words:
             product = known
             for transposed in word:
                 product = self.matrices[transposed] @ product
-            products.append(product - diagonal.unsqueeze(-1) * known)
-        # [r, n, C]
-        found = torch.stack(products).mul_(_STEPS).round_().div_(_STEPS)
-        total = found.sum(-1, keepdim=True)
-        return torch.cat([found / total.clamp(min=1 / _STEPS), total], dim=-1).float()
+            products.append(product)
+        return _divided(torch.stack(products), self.diagonals, known)
+
+    def _rows(self, word: Word, nodes: Tensor) -> Tensor:
+        """Return some rows of the product of a word with the known labels: ``[b, C]``."""
+        dense: Callable[[np.ndarray], np.ndarray] = self.known.numpy().__getitem__
+        for transposed in word:
+            dense = partial(product_rows, _scipy(self.matrices[transposed]), dense=dense)
+        return torch.from_numpy(dense(nodes.numpy()))
 
 
 # far coarser than rounding errors of double precision, far finer than what a share can tell
 _STEPS = 2.0**30
+
+
+def _divided(products: Tensor, diagonals: Tensor, known: Tensor) -> Tensor:
+    """Return shares and their sums: ``[r, b, C + 1]`` from ``[r, b, C]``, without own labels."""
+    own = diagonals.unsqueeze(-1) * known
+    found = (products - own).mul_(_STEPS).round_().div_(_STEPS)
+    total = found.sum(-1, keepdim=True)
+    return torch.cat([found / total.clamp(min=1 / _STEPS), total], dim=-1).float()
+
+
+def _scipy(matrix: Tensor) -> sp.csr_array:
+    parts = (matrix.values(), matrix.col_indices(), matrix.crow_indices())
+    return sp.csr_array(tuple(part.numpy() for part in parts), shape=tuple(matrix.shape))
 
 
 def _diagonal(matrix: sp.csr_array, word: Word) -> Tensor:

@@ -148,6 +148,10 @@ class NodeClassifier(nn.Module, ABC):
         """How long the last choice of patches took; 0 for a model that chooses none."""
         return 0.0
 
+    def filter_snapshot(self) -> dict[str, list[float]]:
+        """Return the response of each learned filter at a few eigenvalues; none for most models."""
+        return {}
+
     def restore(self) -> None:
         """Choose the patches again as they were, after weights were loaded."""
         self.refresh()

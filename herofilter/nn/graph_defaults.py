@@ -11,7 +11,7 @@ from herofilter.data.features import SPARSE_BELOW
 from herofilter.settings import ModelConfig
 
 # few training nodes per feature, unless nodes have many neighbours whose features help out
-FEW_PER_FEATURE, MANY_NEIGHBOURS = 2, 10
+FEW_PER_FEATURE, MANY_NEIGHBOURS = 5, 10
 # so many training nodes that a model of this size hardly overfits
 MANY_PER_FEATURE, MANY_NODES = 25, 1000
 
@@ -22,20 +22,24 @@ class Regularisation(NamedTuple):
     weight_decay: float
     dropout: float
     input_dropout: float
+    drop_path: float
     patience: int
 
 
-STRONG = Regularisation(5e-3, 0.5, 0.5, 50)
-MEDIUM = STRONG._replace(weight_decay=5e-4)
-LIGHT = Regularisation(1e-5, 0.2, 0.0, 100)
+STRONG = Regularisation(5e-3, 0.5, 0.5, 0.5, 50)
+FEW = STRONG._replace(weight_decay=5e-4)
+MEDIUM = FEW._replace(drop_path=0.0)
+LIGHT = Regularisation(1e-5, 0.2, 0.0, 0.0, 100)
 
 
 def graph_defaults(data: Data) -> Regularisation:
     """Return the regularisation that is recommended for a graph.
 
     It is light where training nodes are many and features few, strong where there are fewer than
-    two training nodes per feature or no features at all (then each node has a vector to learn),
-    and between otherwise. A graph without a training mask counts with all its nodes.
+    five training nodes per feature or no features at all (then each node has a vector to learn),
+    and between otherwise, also where few training nodes have many neighbours, whose features help
+    out; less so from a thousand training nodes on. A graph without a training mask counts with all
+    its nodes.
 
     Example:
         >>> few = Data(x=torch.ones(90, 1703), edge_index=torch.zeros(2, 300), num_nodes=90)
@@ -50,9 +54,10 @@ def graph_defaults(data: Data) -> Regularisation:
     count, width = _num_training_nodes(data), data.x.size(1)
     if count >= max(MANY_NODES, MANY_PER_FEATURE * width):
         return LIGHT
+    if count >= FEW_PER_FEATURE * width:
+        return FEW if count < MANY_NODES else MEDIUM
     neighbours = data.edge_index.size(1) / max(1, int(data.num_nodes or 0))
-    few = count < FEW_PER_FEATURE * width and neighbours < MANY_NEIGHBOURS
-    return STRONG if few else MEDIUM
+    return STRONG if neighbours < MANY_NEIGHBOURS else MEDIUM
 
 
 def resolve_defaults(data: Data, config: Config) -> Config:
@@ -74,17 +79,23 @@ def resolve_defaults(data: Data, config: Config) -> Config:
     return config.replace(**found) if found else config
 
 
-def dropout_rates(config: ModelConfig) -> tuple[float, float]:
-    """Return ``dropout`` and ``input_dropout``; those of ``STRONG`` where no graph is known.
+class DropoutRates(NamedTuple):
+    """What is dropped in training: entries, entries of the features, nodes on a mixer's path."""
+
+    dropout: float
+    input_dropout: float
+    drop_path: float
+
+
+def dropout_rates(config: ModelConfig) -> DropoutRates:
+    """Return the rates of a configuration; those of ``STRONG`` where no graph is known.
 
     Example:
-        >>> dropout_rates(ModelConfig(dropout=0.1))
-        (0.1, 0.5)
+        >>> tuple(dropout_rates(ModelConfig(dropout=0.1)))
+        (0.1, 0.5, 0.5)
     """
-    return (
-        STRONG.dropout if config.dropout is None else config.dropout,
-        STRONG.input_dropout if config.input_dropout is None else config.input_dropout,
-    )
+    given = ((key, getattr(config, key)) for key in DropoutRates._fields)
+    return DropoutRates(*(getattr(STRONG, key) if rate is None else rate for key, rate in given))
 
 
 def mostly_zero(data: Data) -> bool:

@@ -89,7 +89,7 @@ class HeroFilter(NodeClassifier):
         self.patcher = patcher
         self.score_scale = ScoreScale(config.score_norm)
         width = config.hidden_channels
-        dropout, input_dropout = dropout_rates(config)
+        dropout, input_dropout, drop_path = dropout_rates(config)
         self.stem = None
         if config.stem or num_embeddings:
             self.stem = Stem(in_channels, width, input_dropout, dropout, num_embeddings)
@@ -114,6 +114,7 @@ class HeroFilter(NodeClassifier):
                 expansion=config.expansion,
                 feature_expansion=config.feature_expansion,
                 dropout=dropout,
+                drop_path=drop_path,
                 norm=config.norm,
                 residual=config.residual,
                 patch_mixing=config.patch_mixing,
@@ -171,6 +172,9 @@ class HeroFilter(NodeClassifier):
     @property
     def refresh_seconds(self) -> float:
         return self.patcher.refresh_seconds if isinstance(self.patcher, LearnedPatcher) else 0.0
+
+    def filter_snapshot(self) -> dict[str, list[float]]:
+        return self.patcher.snapshot() if isinstance(self.patcher, LearnedPatcher) else {}
 
     def restore(self) -> None:
         if isinstance(self.patcher, LearnedPatcher):

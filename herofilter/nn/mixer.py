@@ -1,10 +1,12 @@
 """The mixer block: one MLP across the patch, one across the features."""
 
 import math
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
 
+from herofilter.nn.drop_path import DropPath
 from herofilter.nn.dropout import Dropout
 
 
@@ -96,7 +98,8 @@ class MixerBlock(nn.Module):
 
     Without ``residual`` nothing is added and an activation follows each MLP, as in the paper's
     Algorithm 1. With it, the last layer of each MLP starts at zero, so that a new block is
-    the identity.
+    the identity, and in a training step a share ``drop_path`` of the nodes skips the block, which
+    also saves their part of the products.
 
     Args:
         patch_size: number of positions p.
@@ -104,6 +107,8 @@ class MixerBlock(nn.Module):
         expansion: hidden width of the patch MLP, as a multiple of p.
         feature_expansion: hidden width of the feature MLP, as a multiple of h.
         dropout: inside both MLPs.
+        drop_path: share of the nodes that skip the block in a training step; only with
+            ``residual``.
         norm: ``feature``, ``patch`` or ``none``.
         residual: whether blocks add to their input.
         patch_mixing: whether there is a patch MLP.
@@ -120,6 +125,7 @@ class MixerBlock(nn.Module):
         expansion: float = 1.0,
         feature_expansion: float = 1.0,
         dropout: float = 0.5,
+        drop_path: float = 0.0,
         norm: str = "feature",
         residual: bool = True,
         patch_mixing: bool = True,
@@ -127,6 +133,7 @@ class MixerBlock(nn.Module):
     ) -> None:
         super().__init__()
         self.residual = residual
+        self.path = DropPath(drop_path if residual else 0.0)
         self.layers = nn.ModuleList()
         if patch_mixing:
             hidden_size = math.ceil(expansion * patch_size)
@@ -146,16 +153,32 @@ class MixerBlock(nn.Module):
                 layer.reset_parameters()
 
     def forward(self, tokens: Tensor) -> Tensor:
-        for norm, mix in zip(self.layers[::2], self.layers[1::2], strict=True):
-            mixed: Tensor = mix(norm(tokens))
-            if not self.residual:
-                tokens = mixed.relu_()
-            elif torch.is_grad_enabled():
-                # in place it would be slower: autograd copies the gradients of views
-                tokens = mixed + tokens
-            else:
-                tokens = mixed.add_(tokens)
+        if not torch.is_grad_enabled():
+            return self._infer(tokens)
+        kept = self.path.kept(tokens.size(1))
+        if kept is None:
+            return self._mix(tokens, 1.0)
+        # so that the mean of what it adds is that of inference, where all nodes pass
+        scale = tokens.size(1) / kept.numel()
+        mixed = self._mix(tokens.index_select(1, kept), scale)
+        return tokens.index_copy(1, kept, mixed)
+
+    def _mix(self, tokens: Tensor, scale: float) -> Tensor:
+        """Return the block's output, with what it adds to its input scaled."""
+        for norm, mix in self._pairs():
+            mixed = mix(norm(tokens))
+            # in place it would be slower: autograd copies the gradients of views
+            tokens = torch.add(tokens, mixed, alpha=scale) if self.residual else mixed.relu_()
         return tokens
+
+    def _infer(self, tokens: Tensor) -> Tensor:
+        for norm, mix in self._pairs():
+            mixed = mix(norm(tokens))
+            tokens = mixed.add_(tokens) if self.residual else mixed.relu_()
+        return tokens
+
+    def _pairs(self) -> Iterator[tuple[nn.Module, nn.Module]]:
+        return zip(self.layers[::2], self.layers[1::2], strict=True)
 
 
 def _norm(norm: str, patch_size: int, channels: int) -> nn.Module:

@@ -13,6 +13,7 @@ from herofilter.data.graph_spec import GraphSpec
 from herofilter.errors import ConfigError, did_you_mean
 from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.graph_defaults import dropout_rates, resolve_defaults
+from herofilter.nn.parameters import check_parameters
 
 Builder = Callable[[Data, Config, GraphSpec], NodeClassifier]
 Option = str | int | float
@@ -54,7 +55,9 @@ class ModelEntry:
 
         Without ``spec`` the labels of the graph say how many classes there are.
         """
-        return self.builder(data, config, GraphSpec.of(data) if spec is None else spec)
+        spec = GraphSpec.of(data) if spec is None else spec
+        check_parameters(config, spec, mixer=self.by_rows and self.gradients)
+        return self.builder(data, config, spec)
 
 
 _MODELS: dict[str, ModelEntry] = {}
@@ -153,11 +156,13 @@ def arguments(data: Data, config: Config, spec: GraphSpec, least_layers: int = 2
         >>> arguments(data, Config(), GraphSpec.of(data)).num_layers
         2
     """
+    rates = dropout_rates(resolve_defaults(data, config).model)
     return Arguments(
         spec.in_channels,
         config.model.hidden_channels,
         spec.num_classes,
         max(config.model.num_layers, least_layers),
-        *dropout_rates(resolve_defaults(data, config).model),
+        rates.dropout,
+        rates.input_dropout,
         spec.num_embeddings,
     )

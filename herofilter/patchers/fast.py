@@ -1,5 +1,6 @@
 """The patcher of Fast-HeroFilter: the top-p nodes by a diffusion from each node."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch_geometric.data import Data
 from herofilter.callbacks import Callback, part_of
 from herofilter.errors import ConfigError, GraphError, check_choice
 from herofilter.memory import check_memory
+from herofilter.patchers.forms import Form, make_form
 from herofilter.patchers.patches import EGO, Patches, Slot
 from herofilter.patchers.polynomial.relation import PageRank, polynomial_relation
 from herofilter.patchers.ppr.push_table import uses_table
@@ -22,7 +24,7 @@ from herofilter.patchers.relations import (
     TwoHopRelation,
 )
 from herofilter.settings import check_relations
-from herofilter.spectral.adjacency import DIRECTED_RULES, adjacency_matrix, normalise
+from herofilter.spectral.adjacency import DIRECTED_RULES, adjacency_matrix
 
 METHODS = ("auto", "series", "push")
 EGO_RULES = ("first", "ranked")
@@ -119,8 +121,8 @@ class FastPatcher:
         """
         return self.prepare(data)(nodes, callback)
 
-    def prepare(self, data: Data) -> "PreparedPatcher":
-        """Return the patcher with the graph's matrices computed, for calls on subsets of nodes."""
+    def check(self, data: Data) -> None:
+        """Raise an error if a graph has too few nodes for a patch, or the memory is too small."""
         n = int(data.num_nodes)
         if self.patch_size > n:
             raise ConfigError(
@@ -132,10 +134,20 @@ class FastPatcher:
             f"patches of {n} nodes",
             "use a smaller patch_size",
         )
+
+    def prepare(self, data: Data) -> "PreparedPatcher":
+        """Return the patcher with the graph's matrices computed, for calls on subsets of nodes."""
+        return self.on_forms(int(data.num_nodes), self.forms(data))
+
+    def forms(self, data: Data) -> dict[str, Form]:
+        """Return the arrays that each slot is computed from; slots may share them."""
+        n = int(data.num_nodes)
+        self.check(data)
         names = filter_names(len(self.filters))
-        parts: list[tuple[str, int, Relation]] = []
+        found: dict[str, Form] = {}
         matrices: dict[str, sp.csr_array] = {}
-        for name, width in self._widths():
+        made: dict[tuple[str, str, bool], Form] = {}
+        for name, _ in self._widths():
             directed = "symmetrise" if name in names else self.directed
             if directed not in matrices:
                 matrices[directed] = adjacency_matrix(
@@ -145,39 +157,43 @@ class FastPatcher:
                     self_loops=self.self_loops,
                     directed=directed,
                 )
-            matrix = matrices[directed]
-            if name in names:
-                parts.append((name, width, self._filter(matrix, names.index(name))))
-            else:
-                parts.append((name, width, self._relation(matrix, name)))
-        return PreparedPatcher(n, parts, self)
+            matrix, kind = matrices[directed], "push"
+            if name in TWO_HOP:
+                kind = "two-hop"
+            elif name not in names and self._uses_series(n, matrix.nnz):
+                kind = "series"
+            key = (kind, directed, name in TRANSPOSED)
+            if key not in made:
+                turned = sp.csr_array(matrix.T) if name in TRANSPOSED else matrix
+                made[key] = make_form(kind, turned, self.refine)
+            found[name] = made[key]
+        return found
 
-    def _filter(self, matrix: sp.csr_array, number: int) -> Relation:
-        return polynomial_relation(
-            matrix,
-            np.array(self.filters[number]),
-            ego_first=self.ego == "first",
-            refine=self.refine,
-            margin=self.margin,
-        )
+    def on_forms(self, num_nodes: int, forms: Mapping[str, Form]) -> "PreparedPatcher":
+        """Return the patcher on arrays that :meth:`forms` made, perhaps in another process."""
+        parts = [(name, width, self._relation(name, forms[name])) for name, width in self._widths()]
+        return PreparedPatcher(num_nodes, parts, self)
 
-    def _relation(self, matrix: sp.csr_array, relation: str) -> Relation:
-        ego_first = self.ego == "first"
-        if relation in TRANSPOSED:
-            matrix = sp.csr_array(matrix.T)
-        if relation in TWO_HOP:
+    def _relation(self, name: str, form: Form) -> Relation:
+        ego_first, names = self.ego == "first", filter_names(len(self.filters))
+        if form.kind == "two-hop":
             limit = self.hub_limit or int(min(1 / self.tolerance, 2**62))
-            return TwoHopRelation(normalise(matrix), limit, ego_first)
-        settings = (self.c, self.tolerance, ego_first)
-        if self._uses_series(matrix.shape[0], matrix.nnz):
-            return SeriesRelation(normalise(matrix), *settings)
+            return TwoHopRelation(form.arrays, limit, ego_first)
+        if form.kind == "series":
+            return SeriesRelation(form.matrix, self.c, self.tolerance, ego_first)
+        ranked: PageRank | np.ndarray = PageRank(self.c)
+        eps: float | None = self.tolerance
+        if name in names:
+            ranked, eps = np.array(self.filters[names.index(name)]), None
         return polynomial_relation(
-            matrix,
-            PageRank(self.c),
-            eps=self.tolerance,
+            form.push_graph,
+            ranked,
+            eps=eps,
             ego_first=ego_first,
             refine=self.refine,
             margin=self.margin,
+            ends=form.arrays.get("ends"),
+            files=form.files,
         )
 
     def memory(self, num_nodes: int, num_edges: int) -> int:
@@ -188,10 +204,10 @@ class FastPatcher:
             True
         """
         entries = num_edges * (2 if self.directed == "symmetrise" else 1) + num_nodes
-        patches = num_nodes * self.patch_size * 12
-        # the edge list, its copies while the matrix is built, and the matrix to work on, of which
-        # each further relation keeps another one
-        matrices = (5 + 2 * (len(self._widths()) - 1)) * 16 * entries
+        # measured: patches while they are joined, and the copies of the edges while the matrix is
+        # built, of which each further relation keeps another one
+        patches = 2 * num_nodes * self.patch_size * 12
+        matrices = (5 + 2 * (len(self._widths()) - 1)) * 16 * (num_edges + num_nodes)
         if self._uses_series(num_nodes, entries):
             work = min(BLOCK_BYTES, 4 * 8 * num_nodes * num_nodes)
         elif uses_table(num_nodes, self.refine):

@@ -3,9 +3,12 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor, nn
 
 from herofilter.patchers.patches import EGO, Patches, Slot
+
+SNAPSHOT_POINTS = 41
 
 
 class LearnedPatcher(nn.Module, ABC):
@@ -70,6 +73,13 @@ class LearnedPatcher(nn.Module, ABC):
         """
         return {}
 
+    @torch.no_grad()
+    def snapshot(self) -> dict[str, list[float]]:
+        """Return the responses of :meth:`curves` at 41 of its values, :func:`thinned`."""
+        values, responses = self.curves()
+        kept = thinned(values.numel(), SNAPSHOT_POINTS)
+        return {name: response[kept].tolist() for name, response in responses.items()}
+
     @abstractmethod
     def forward(self, nodes: Tensor | None = None) -> Patches:
         """Return the patches of ``nodes`` with scores that carry gradients."""
@@ -82,6 +92,17 @@ class LearnedPatcher(nn.Module, ABC):
             - hidden: ``[n, h]``, of all nodes
             - output: ``[number of filters, b, h]``
         """
+
+
+def thinned(count: int, most: int) -> Tensor:
+    """Return at most so many positions of ``count``, evenly spread, both ends kept.
+
+    Example:
+        >>> thinned(9, 3), thinned(2, 5)
+        (tensor([0, 4, 8]), tensor([0, 1]))
+    """
+    points = min(count, most)
+    return torch.linspace(0, max(count - 1, 0), points).round().long()
 
 
 def share_slots(patch_size: int, names: Sequence[str], ego_first: bool) -> tuple[Slot, ...]:

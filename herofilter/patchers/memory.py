@@ -4,7 +4,7 @@ from torch_geometric.data import Data
 
 from herofilter.patchers.fast import FastPatcher
 from herofilter.patchers.polynomial_patcher import PolynomialPatcher
-from herofilter.spectral.eigen import eigen_memory
+from herofilter.patchers.spectral_memory import spectral_memory
 
 
 def patcher_memory(data: Data) -> dict[str, int]:
@@ -19,6 +19,6 @@ def patcher_memory(data: Data) -> dict[str, int]:
     num_nodes = int(data.num_nodes or 0)
     return {
         "polynomial": PolynomialPatcher.memory(num_nodes),
-        "spectral": eigen_memory(num_nodes),
+        "spectral": spectral_memory(num_nodes),
         "fast": FastPatcher().memory(num_nodes, int(data.edge_index.size(1))),
     }

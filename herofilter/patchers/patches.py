@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +12,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from herofilter.errors import ConfigError, GraphError, check_choice
+from herofilter.data.npz_file import UNREADABLE, read_arrays
+from herofilter.errors import ConfigError, GraphError, OutOfMemoryError, check_choice
 from herofilter.files import DamagedFileError, atomic_path
 
 EGO = "ego"
@@ -126,17 +126,19 @@ class Patches:
                 f"{path} must be a file of patches, but there is none; write one with Patches.save"
             )
         try:
-            with np.load(path, allow_pickle=False) as file:
-                ranges = zip(file["slot_names"], file["slot_ranges"], strict=True)
-                return cls(
-                    torch.from_numpy(file["index"].astype(np.int64)),
-                    torch.from_numpy(file["score"]),
-                    torch.from_numpy(file["nodes"]),
-                    tuple(Slot(str(name), int(a), int(b)) for name, (a, b) in ranges),
-                    int(file["num_nodes"]),
-                    torch.from_numpy(file["certified"]) if "certified" in file else None,
-                )
-        except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+            file = read_arrays(Path(path))
+            ranges = zip(file["slot_names"], file["slot_ranges"], strict=True)
+            return cls(
+                torch.from_numpy(file["index"].astype(np.int64)),
+                torch.from_numpy(file["score"]),
+                torch.from_numpy(file["nodes"]),
+                tuple(Slot(str(name), int(a), int(b)) for name, (a, b) in ranges),
+                int(file["num_nodes"]),
+                torch.from_numpy(file["certified"]) if "certified" in file else None,
+            )
+        except OutOfMemoryError:
+            raise
+        except UNREADABLE as error:
             raise DamagedFileError(
                 f"{path} must be a file written by Patches.save, but it can't be read as one "
                 f"({type(error).__name__}); make the patches again"

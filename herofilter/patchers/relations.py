@@ -1,14 +1,17 @@
 """The relations that fill a patch: scores of a diffusion or of shared neighbours, row by row."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
 from herofilter.callbacks import Callback
+from herofilter.patchers.ppr.edge_files import EdgeFiles, close_edges, open_edges
 from herofilter.patchers.ppr.push import PushRule, PushSpace, push_rows, workspace
-from herofilter.patchers.ppr.push_graph import positions_of_nodes, rescale
+from herofilter.patchers.ppr.push_graph import PushGraph, positions_of_nodes, rescale
 from herofilter.patchers.ppr.push_table import TablePush, degrees_of_ends, uses_table
 from herofilter.patchers.ppr.series import series_top
 from herofilter.patchers.row_filling import fill_rows
@@ -61,28 +64,34 @@ class PushRelation(Relation):
     """The series of :class:`SeriesRelation` by local push.
 
     Args:
-        adjacency: the adjacency matrix, not normalised.
+        adjacency: the adjacency matrix, not normalised, or the graph made from it.
         c: how far the diffusion reaches.
         tolerance: mass waits at a node while it is at most this times the node's degree.
         ego_first: whether column 0 is kept for the node itself.
         refine: how many edges may be read to certify a row; 0 certifies none.
         margin: by how much, relatively, a node left out may exceed the last one of a certified row.
+        ends: :func:`degrees_of_ends` of the graph, if they are known already.
+        files: where the edge arrays are, if the graph has none.
     """
 
     def __init__(
         self,
-        adjacency: sp.csr_array,
+        adjacency: sp.csr_array | PushGraph,
         c: float,
         tolerance: float,
         ego_first: bool,
         refine: int = 0,
         margin: float = 0.0,
+        ends: np.ndarray | None = None,
+        files: Mapping[str, Path] | None = None,
     ) -> None:
-        self.graph = rescale(adjacency)
+        self.graph = adjacency if isinstance(adjacency, PushGraph) else rescale(adjacency)
         self.positions = positions_of_nodes(self.graph)
         most = float(self.graph.right.max(initial=0.0))
         self.rule = PushRule(c, tolerance, ego_first, refine, margin, most)
-        self.ends = degrees_of_ends(self.graph) if uses_table(len(self.positions), refine) else None
+        self.ends, self.files = None, files
+        if uses_table(len(self.positions), refine):
+            self.ends = degrees_of_ends(self.graph) if ends is None else ends
 
     def top(self, nodes: np.ndarray, patch_size: int, callback: Callback | None = None) -> Found:
         """Chunks of sources run on ``torch.get_num_threads()`` threads. Each row depends on its
@@ -95,10 +104,16 @@ class PushRelation(Relation):
         certified = np.zeros(sources.size, dtype=np.bool_)
         edges = np.zeros(sources.size, dtype=np.int64)
 
+        most = int(np.diff(self.graph.indptr).max(initial=0)) if self.files else 0
+        opened: list[EdgeFiles] = []
+
         def space() -> PushSpace | TablePush:
             if self.ends is None:
                 return workspace(self.graph, self.rule.eps)
-            return TablePush(self.graph, self.ends, self.rule)
+            if self.files is None:
+                return TablePush(self.graph, self.ends, self.rule)
+            opened.append(open_edges(self.files, most, self.graph.weights))
+            return TablePush(self.graph, self.ends, self.rule, files=opened[-1])
 
         def fill(
             rows: slice, space: PushSpace | TablePush, index: np.ndarray, score: np.ndarray
@@ -110,7 +125,11 @@ class PushRelation(Relation):
                 self.graph, space, self.rule, sources[rows], index, score, certified[rows]
             )
 
-        index, score = fill_rows(sources.size, patch_size, space, fill, callback)
+        try:
+            index, score = fill_rows(sources.size, patch_size, space, fill, callback)
+        finally:
+            for edge_files in opened:
+                close_edges(edge_files)
         np.copyto(index, self.graph.ids[index], where=index >= 0)
         inverse = np.argsort(order, kind="stable")
         asked = certified[inverse] if self.rule.refine else None
@@ -121,12 +140,14 @@ class TwoHopRelation(Relation):
     r"""Entries of :math:`\mathbf{N}\mathbf{N}^\top`: nodes that share neighbours.
 
     Args:
-        matrix: the normalised adjacency N.
+        matrix: the normalised adjacency N, or its :func:`two_hop_arrays`.
         hub_limit: shared neighbours with more edges than this are skipped.
         ego_first: whether column 0 is kept for the node itself.
     """
 
-    def __init__(self, matrix: sp.csr_array, hub_limit: int, ego_first: bool) -> None:
+    def __init__(
+        self, matrix: sp.csr_array | Mapping[str, np.ndarray], hub_limit: int, ego_first: bool
+    ) -> None:
         self.steps, self.ego_first = TwoHop(matrix, hub_limit), ego_first
 
     def top(self, nodes: np.ndarray, patch_size: int, callback: Callback | None = None) -> Found:

@@ -8,8 +8,10 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from herofilter.errors import ConfigError, check_choice
+from herofilter.memory import check_memory
 from herofilter.patchers.learned import LearnedPatcher, share_slots
 from herofilter.patchers.patches import EGO, Patches, Slot
+from herofilter.patchers.spectral_memory import BLOCK_BYTES, score_memory
 from herofilter.spectral import (
     DIRECTED_RULES,
     AdaptiveFilter,
@@ -25,7 +27,6 @@ from herofilter.spectral import (
 
 SIDES = ("out", "in")
 SELECTIONS = ("top", "signed")
-_BLOCK_BYTES = 256 * 2**20
 
 
 class SpectralPatcher(LearnedPatcher):
@@ -113,6 +114,11 @@ class SpectralPatcher(LearnedPatcher):
         self.sides = self._check_sides(sides, directed)
         self.names = self._check_names(names)
         self.slots = share_slots(patch_size, self.names, self.ego_first)
+        check_memory(
+            score_memory(n, num_eigenpairs, directed == "keep"),
+            f"scores of {n} nodes with each other",
+            "use the fast patcher or a smaller num_eigenpairs",
+        )
         matrix = normalised_adjacency(
             data.edge_index,
             n,
@@ -166,7 +172,7 @@ class SpectralPatcher(LearnedPatcher):
         n = self.num_nodes
         if self.ego_first:
             self.index[:, 0] = torch.arange(n)
-        rows = max(1, _BLOCK_BYTES // (4 * n))
+        rows = max(1, BLOCK_BYTES // (4 * n))
         bases = self._bases()
         for slot, side, parts in self._filled():
             for start in range(0, n, rows):

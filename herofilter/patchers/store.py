@@ -1,6 +1,7 @@
 """Patches on disk, read through the page cache."""
 
 import json
+import math
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from herofilter.files import DamagedFileError
+from herofilter.files import DamagedFileError, read_json
 from herofilter.patchers.patches import Patches, Slot
 
 HEADER, JOURNAL = "store.json", "shards.jsonl"
@@ -36,14 +37,14 @@ class PatchStore:
         """Open a folder that :func:`write_patches` made or began."""
         path = Path(path)
         try:
-            header = json.loads((path / HEADER).read_text(encoding="utf-8"))
+            header = read_json(path / HEADER)
             store = cls(path, header)
             for name, kind in store.arrays.items():
-                size = np.dtype(kind[0]).itemsize * int(np.prod(kind[1]))
+                size = array_bytes(*kind)
                 if (path / name).stat().st_size != size:
                     raise ValueError(f"{name} must have {size} bytes")
             list(store.slots)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
             raise DamagedFileError(
                 f"{path} must be a folder of patches ({str(error).partition(chr(10))[0]}); "
                 "make it with `herofilter patch`"
@@ -74,6 +75,11 @@ class PatchStore:
         """Return the rows of a shard."""
         size = int(self.header["shard_rows"])
         return slice(shard * size, min((shard + 1) * size, int(self.header["num_nodes"])))
+
+    def num_rows(self, shard: int) -> int:
+        """Return how many rows a shard has."""
+        rows = self.rows(shard)
+        return int(rows.stop - rows.start)
 
     def map(self, mode: str) -> list[np.ndarray]:
         """Return index, score and certified as memory maps."""
@@ -121,6 +127,16 @@ class PatchStore:
             num_nodes=int(self.header["num_nodes"]),
             certified=certified.bool() if asked else None,
         )
+
+
+def array_bytes(kind: str, shape: tuple[int, ...]) -> int:
+    """Return the bytes of an array.
+
+    Example:
+        >>> array_bytes("<i4", (3, 2))
+        24
+    """
+    return np.dtype(kind).itemsize * math.prod(shape)
 
 
 def checksum(maps: list[np.ndarray], rows: slice) -> int:

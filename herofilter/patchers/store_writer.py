@@ -1,10 +1,13 @@
 """Patches written to a folder shard by shard, resumable after an interruption at any point."""
 
 import dataclasses
+import errno
 import hashlib
 import json
+import math
 import os
-import warnings
+import shutil
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +16,26 @@ import torch
 from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback, part_of
-from herofilter.errors import CacheWarning, RunError
-from herofilter.files import cache_folder, locked, write_json
+from herofilter.errors import RunError
+from herofilter.files import cache_folder, warn_unkept, write_json
+from herofilter.folders import entries, locked_folder
 from herofilter.patchers.fast import FastPatcher
 from herofilter.patchers.patches import Patches
-from herofilter.patchers.store import HEADER, JOURNAL, PatchStore, checksum
+from herofilter.patchers.store import HEADER, JOURNAL, PatchStore, array_bytes, checksum
 
-SHARD_ROWS = 65536
+# the most that a kill loses per process, and enough of them to share out
+SHARD_ROWS = 8192
 STORED_FROM = 50_000
 # raise it whenever a patcher gives something else for the same graph and settings
 VERSION = 1
+# the folders of an engine that makes shards in other processes
+PREPARED, PARTS = "prepared", "parts"
+
+Shard = tuple[int, Patches]
+ShardMaker = Callable[
+    [FastPatcher, Data, PatchStore, Sequence[int], Callback | None], Iterator[Shard]
+]
+"""Yields each of some shards of a store with its patches, in any order, and reports progress."""
 
 
 def write_patches(
@@ -31,6 +44,7 @@ def write_patches(
     path: str | Path,
     callback: Callback | None = None,
     shard_rows: int = SHARD_ROWS,
+    make: ShardMaker | None = None,
 ) -> PatchStore:
     """Write the patches of all nodes to a folder, or continue what is there.
 
@@ -43,6 +57,7 @@ def write_patches(
         path: the folder; made when absent.
         callback: takes events of stage ``rows``: rows done and rows in all.
         shard_rows: rows that are written at once.
+        make: who computes the shards; by default the threads of this process.
 
     Example:
         >>> import tempfile
@@ -52,30 +67,70 @@ def write_patches(
         [[0, 1], [1, 0], [2, 3], [3, 2]]
     """
     path = Path(path)
-    path.mkdir(parents=True, exist_ok=True)
-    n = int(data.num_nodes or 0)
-    with locked(path / "lock"):
+    # before a byte is written
+    patcher.check(data)
+    with locked_folder(path, wait=math.inf):
         store = _begin(path, _header(patcher, data, shard_rows))
         done = store.sound()
         wanted = [shard for shard in range(store.num_shards) if shard not in done]
-        if not wanted:
-            return store
-        prepared = patcher.prepare(data)
-        maps = store.map("r+")
-        before = n - sum(store.rows(shard).stop - store.rows(shard).start for shard in wanted)
-        for shard in wanted:
+        maps = store.map("r+") if wanted else []
+        found = (make or _make_here)(patcher, data, store, wanted, callback) if wanted else ()
+        for shard, made in found:
             rows = store.rows(shard)
-            count = rows.stop - rows.start
-            made = prepared(
-                torch.arange(rows.start, rows.stop), part_of(callback, before, count, n)
-            )
             maps[0][rows], maps[1][rows] = made.index.numpy(), made.score.numpy()
             maps[2][rows] = 0 if made.certified is None else made.certified.numpy()
             for array in maps:
                 array.flush()  # type: ignore[attr-defined]
             _write_journal(store, shard, checksum(maps, rows))
-            before += count
+    for folder in (PREPARED, PARTS):
+        shutil.rmtree(path / folder, ignore_errors=True)
     return store
+
+
+def _make_here(
+    patcher: FastPatcher,
+    data: Data,
+    store: PatchStore,
+    shards: Sequence[int],
+    callback: Callback | None,
+) -> Iterator[Shard]:
+    prepared, n = patcher.prepare(data), int(data.num_nodes or 0)
+    before = n - sum(store.num_rows(shard) for shard in shards)
+    for shard in shards:
+        rows, count = store.rows(shard), store.num_rows(shard)
+        share = part_of(callback, before, count, n)
+        yield shard, prepared(torch.arange(rows.start, rows.stop), share)
+        before += count
+
+
+def check_patches(store: PatchStore, patcher: FastPatcher, data: Data) -> None:
+    """Raise a :class:`RunError` unless a folder holds what a patcher gives for a graph."""
+    found, wanted = store.header, _header(patcher, data, SHARD_ROWS)
+    if any(found.get(key) != wanted[key] for key in ("num_nodes", "graph")):
+        raise RunError(
+            f"{store.path} must hold patches of this graph, with {wanted['num_nodes']} nodes (got "
+            f"those of another graph, with {found['num_nodes']} nodes); "
+            "make some with: herofilter patch GRAPH --out FOLDER"
+        )
+    # the margin is no setting of a training
+    other = {
+        key: (found["settings"].get(key), value)
+        for key, value in wanted["settings"].items()
+        if key != "margin" and found["settings"].get(key) != value
+    }
+    if other or found.get("version") != VERSION:
+        there = " ".join(f"--set {key}={_text(value)}" for key, (value, _) in other.items())
+        here = ", ".join(f"{key}={_text(value)}" for key, (_, value) in other.items())
+        raise RunError(
+            f"{store.path} must hold patches made with {here or 'this version'} (got others); "
+            + (f"train with {there}, or make the patches anew" if other else "make them anew")
+        )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def stored_patches(patcher: FastPatcher, data: Data, callback: Callback | None = None) -> Patches:
@@ -87,12 +142,7 @@ def stored_patches(patcher: FastPatcher, data: Data, callback: Callback | None =
     try:
         return write_patches(patcher, data, folder, callback).patches()
     except OSError as error:
-        warnings.warn(
-            f"the patches couldn't be kept for next time in {folder} ({error}); "
-            "set HEROFILTER_CACHE to a folder that can be written",
-            CacheWarning,
-            stacklevel=2,
-        )
+        warn_unkept(error)
         return patcher(data, callback=callback)
 
 
@@ -135,7 +185,7 @@ def _begin(path: Path, header: dict[str, Any]) -> PatchStore:
                 "continued, but it holds others; give another folder"
             )
         return store
-    others = [entry.name for entry in path.iterdir() if entry.name not in _STORE_FILES]
+    others = [entry.name for entry in entries(path) if entry.name not in _STORE_FILES]
     if others:
         raise RunError(
             f"the folder of patches must be new, empty or one to continue (got {path}, "
@@ -143,19 +193,26 @@ def _begin(path: Path, header: dict[str, Any]) -> PatchStore:
         )
     store = PatchStore(path, header)
     (path / JOURNAL).unlink(missing_ok=True)
-    for name, (kind, shape) in store.arrays.items():
-        size = np.dtype(kind).itemsize * int(np.prod(shape))
-        with (path / name).open("wb") as file:
-            file.truncate(size)
-            if size and hasattr(os, "posix_fallocate"):
-                # a full disk is an error here, but would end the process while writing a memory map
-                os.posix_fallocate(file.fileno(), 0, size)
-    # last: with the header there, the files are there
-    write_json(path / HEADER, header)
+    sizes = {name: array_bytes(kind, shape) for name, (kind, shape) in store.arrays.items()}
+    try:
+        if sum(sizes.values()) > shutil.disk_usage(path).free:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        for name, size in sizes.items():
+            with (path / name).open("wb") as file:
+                file.truncate(size)
+                if size and hasattr(os, "posix_fallocate"):
+                    # a full disk is an error here, but would end the process in a memory map
+                    os.posix_fallocate(file.fileno(), 0, size)
+        # last: with the header there, the files are there
+        write_json(path / HEADER, header)
+    except OSError:
+        for name in sizes:
+            (path / name).unlink(missing_ok=True)
+        raise
     return store
 
 
-_STORE_FILES = {"lock", JOURNAL, "index.bin", "score.bin", "certified.bin"}
+_STORE_FILES = {"lock", PREPARED, PARTS, JOURNAL, "index.bin", "score.bin", "certified.bin"}
 
 
 def _write_journal(store: PatchStore, shard: int, crc: int) -> None:

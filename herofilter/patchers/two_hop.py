@@ -5,6 +5,7 @@ what v points to (co-reference). The transposed matrix instead gives nodes that 
 by what points to v (co-citation). The product itself is never computed.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -57,23 +58,33 @@ def two_hop_rows(
             total[u] = 0.0
 
 
+_NAMES = ("indptr", "indices", "data", "back_indptr", "back_indices", "back_data")
+
+
+def two_hop_arrays(matrix: sp.csr_array) -> dict[str, np.ndarray]:
+    """Return the arrays of N and of Nᵀ by which :class:`TwoHop` goes forth and back."""
+    kind = np.int32 if matrix.shape[0] < np.iinfo(np.int32).max else np.int64
+    found = [
+        array
+        for csr in (matrix, sp.csr_array(matrix.T))
+        for array in (csr.indptr.astype(np.int64), csr.indices.astype(kind), csr.data)
+    ]
+    return dict(zip(_NAMES, found, strict=True))
+
+
 class TwoHop:
     r"""The largest entries of rows of N·Nᵀ.
 
     Args:
-        matrix: the normalised adjacency N.
+        matrix: the normalised adjacency N, or what :func:`two_hop_arrays` returned for it.
         hub_limit: shared neighbours with more in-edges than this are skipped. Such a hub would add
             at most one over the number of its edges to a score.
     """
 
-    def __init__(self, matrix: sp.csr_array, hub_limit: int) -> None:
-        size = matrix.shape[0]
-        self.kind = np.int32 if size < np.iinfo(np.int32).max else np.int64
-        self.arrays = [
-            array
-            for csr in (matrix, sp.csr_array(matrix.T))
-            for array in (csr.indptr.astype(np.int64), csr.indices.astype(self.kind), csr.data)
-        ]
+    def __init__(self, matrix: sp.csr_array | Mapping[str, np.ndarray], hub_limit: int) -> None:
+        arrays = matrix if isinstance(matrix, Mapping) else two_hop_arrays(matrix)
+        self.arrays = [arrays[name] for name in _NAMES]
+        size, self.kind = self.arrays[0].size - 1, self.arrays[1].dtype
         self.hub_limit = hub_limit
         self.ones = np.ones(size)
         self.ids = np.arange(size, dtype=self.kind)

@@ -2,6 +2,7 @@
 
 import copy
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -12,6 +13,9 @@ from herofilter.nn import HeroFilter, NodeClassifier
 from herofilter.nn.classifier import select
 from herofilter.parallel.threads import is_small, one_thread
 from herofilter.training.prepare import prepare_for
+
+if TYPE_CHECKING:
+    from herofilter.baselines.neighbour_booster import NeighbourBooster
 
 # of features, or of tokens, that variants may take at once
 _BYTES = 2**26
@@ -138,6 +142,20 @@ class ChangedTokens(ChangedRows):
         return weight
 
 
+class ChangedMeans(ChangedRows):
+    """For boosted trees on means over neighbours: only the row of the node is computed again."""
+
+    network: "NeighbourBooster"
+
+    def others(self, most: int) -> list[int]:
+        return neighbours(self.data, self.node)[:most]
+
+    def _logits(self, changed: Tensor, rows: Tensor) -> Tensor:
+        table = self.network.changed_rows(self.ready, self.node, changed, rows)
+        logits: Tensor = self.network.trees(table)
+        return logits
+
+
 class ChangedGraph(ChangedRows):
     """For any other model: a pass over the graph for each change.
 
@@ -179,6 +197,12 @@ def changed_rows(network: NodeClassifier, data: Data, ready: Data, node: int) ->
     """Return the quickest way to classify a node of a graph whose features change."""
     if isinstance(network, HeroFilter):
         return ChangedTokens(network, data, ready, node)
+    if network.boosted:
+        # not imported to explain anything else
+        from herofilter.baselines.neighbour_booster import NeighbourBooster
+
+        if isinstance(network, NeighbourBooster):
+            return ChangedMeans(network, data, ready, node)
     kind = ChangedOwnRow if network.ignores_graph else ChangedGraph
     return kind(network, data, ready, node)
 

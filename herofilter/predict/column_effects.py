@@ -84,7 +84,7 @@ class ColumnExplainer:
     .. math::
         \log p(\hat y \mid \mathbf{X}) - \log p(\hat y \mid \mathbf{X}').
 
-    HeroFilter and models that ignore the graph compute all replacements together; other models
+    HeroFilter, boosters and models that ignore the graph compute all replacements together; others
     need a pass over the graph for each, so that on a large graph only the columns are tried in
     which the node differs most from the mean, and only the neighbours with the largest weights.
 

@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 from herofilter.errors import ConfigError, GraphError
 from herofilter.nn import HeroFilter, NodeClassifier
 from herofilter.patchers import LearnedPatcher, Patches
+from herofilter.patchers.learned import thinned
 from herofilter.predict.response import FilterCurve
 from herofilter.training.predictor import Predictor
 from herofilter.training.prepare import prepare_for
@@ -225,9 +226,7 @@ def _response(patcher: LearnedPatcher | Patches) -> GraphResponse | None:
     if not isinstance(patcher, LearnedPatcher):
         return None
     values, curves = patcher.curves()
-    # evenly thinned, both ends kept
-    points = min(values.numel(), RESPONSE_POINTS)
-    kept = torch.linspace(0, max(values.numel() - 1, 0), points).round().long()
+    kept = thinned(values.numel(), RESPONSE_POINTS)
     return GraphResponse(
         eigenvalues=values[kept].tolist(),
         filters=[

@@ -56,12 +56,15 @@ class Predicted:
         """All probabilities at once: ``[b, C]``."""
         return self.predictor.predict_proba(self.nodes)
 
-    def write(self, path: str | Path, callback: Callback | None = None) -> None:
-        """Write the predictions beside what is known of the nodes, some nodes at a time."""
+    def write(self, path: str | Path, callback: Callback | None = None, safe: bool = False) -> None:
+        """Write the predictions beside what is known of the nodes, some nodes at a time.
+
+        With ``safe`` no cell of a CSV file begins like a formula.
+        """
         data, classes = self.graph.data, self.graph.shown_classes
         labels = None if data.y is None else data.y[self.nodes]
         parts = split_parts(data)[self.nodes]
-        write_predictions(path, self.ids, classes, self.chunks(), callback, labels, parts)
+        write_predictions(path, self.ids, classes, self.chunks(), callback, labels, parts, safe)
 
 
 def predict_tables(

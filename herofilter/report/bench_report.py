@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from herofilter.measures.fit_warning import listed
 from herofilter.report.figure import Bars, Figure, HeatMap, Panel
 from herofilter.report.interval import count
-from herofilter.report.page_parts import Chart, Code, Page, Section, Table, Words
+from herofilter.report.page_parts import Chart, Code, Page, Part, Section, Table, Words
+from herofilter.report.plotly_figure import COLOURS
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,14 @@ def bench_page(
     shown = {
         key: name for key, name in models.items() if any(row.get(key) for row in cells.values())
     }
-    sections = (
-        Section("result", "What came out?", (Words((about,)), *_charts(shown, cells))),
-        Section("numbers", "The numbers", (_table(shown, cells),)),
-        Section("making", "How was it made?", (Code(command, "The command to repeat it"),)),
-    )
-    sizes = f"{count(len(shown), 'model')} on {count(len(cells), 'graph')}"
+    known = {graph: row for graph, row in cells.items() if any(row.values())}
+    waiting = [graph for graph in cells if graph not in known]
+    words = [about, *[f"Not measured yet: {', '.join(waiting)}."] * bool(waiting)]
+    parts: list[Part] = [Words(tuple(words)), *(_charts(shown, known) if known else ())]
+    numbers = [Section("numbers", "The numbers", (_table(shown, known),))] if known else []
+    making = Section("making", "How was it made?", (Code(command, "The command to repeat it"),))
+    sections = (Section("result", "What came out?", tuple(parts)), *numbers, making)
+    sizes = f"{count(len(shown), 'model')} on {count(len(known), 'graph')}"
     return Page(title, sizes, sections)
 
 
@@ -59,8 +63,11 @@ def _charts(models: Mapping[str, str], cells: Cells) -> Sequence[Chart]:
         name: sum(row[number] == top for row, top in zip(means, best, strict=True))
         for number, name in enumerate(names)
     }
-    first = max(wins, key=wins.__getitem__)
-    finding = f"{first} has the highest mean on {wins[first]} of {count(len(graphs), 'graph')}."
+    most = max(wins.values())
+    first = [name for name, won in wins.items() if won == most]
+    verb, each = ("has", "") if len(first) == 1 else ("have", ", each,")
+    where = f"{most} of {count(len(graphs), 'graph')}"
+    finding = f"{listed(first)} {verb}{each} the highest mean on {where}."
     bars = tuple(
         Bars(
             name,
@@ -73,17 +80,13 @@ def _charts(models: Mapping[str, str], cells: Cells) -> Sequence[Chart]:
     height = max(330, 110 + 34 * len(graphs))
     matrix = Panel("", "", "", (grid,))
     side = Panel("", "graph", "test (%)", bars)
-    return (
-        Chart("matrix", "Every model on every graph", finding, Figure("", (matrix,)), True, height),
-        Chart(
-            "bars",
-            "The same as bars",
-            "The lines on the bars are standard deviations over splits.",
-            Figure("", (side,)),
-            wide=True,
-            height=400,
-        ),
-    )
+    title = "Every model on every graph"
+    charts = [Chart("matrix", title, finding, Figure("", (matrix,)), True, height)]
+    # more couldn't be told apart by their colours
+    if len(names) <= len(COLOURS):
+        said = "The lines on the bars are standard deviations over splits."
+        charts.append(Chart("bars", "The same as bars", said, Figure("", (side,)), True, 400))
+    return charts
 
 
 def _table(models: Mapping[str, str], cells: Cells) -> Table:

@@ -1,14 +1,12 @@
 """What a comparison reads of a run: its accuracy on each split, and its settings."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from herofilter.errors import RunError
+from herofilter.files import read_json, read_yaml
 from herofilter.report.run_subject import run_record
 from herofilter.training.artifacts.made import read_made
 from herofilter.training.artifacts.sealed_folder import read_seal
@@ -64,11 +62,11 @@ def _entry(folder: Path, name: str) -> Entry:
         return Entry(name, str(run["model"]), accuracy, _flat(run["config"]), seconds)
     seal = read_seal(folder)
     try:
-        metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
-        config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
+        metrics = read_json(folder / "metrics.json")
+        config = read_yaml(folder / "config.yaml")
         kept = metrics["models"][metrics["kept"]]
         reached = float(kept["test"]["accuracy"])
-    except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunError(
             f"{folder} must hold a run, or a model with its test accuracy, to be compared (got a "
             f"model without, {type(error).__name__}); give folders of train or fit"

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from herofilter.memory import format_bytes
+from herofilter.report.interval import points
 
 # the progress of predict and explain needs none of these
 if TYPE_CHECKING:
@@ -67,6 +68,21 @@ def train_table(summary: dict[str, Any]) -> Table:
         table.add_row(str(split), *(f"{100 * value:.1f}" for value in values), *member)
     table.add_section()
     table.add_row("mean ± std", *(percent(entry) for entry in shown.values()))
+    return table
+
+
+def compared_table(summary: dict[str, Any]) -> Table:
+    """Return the models that were trained beside a run's own, with differences split by split."""
+    table = Table(title="Beside it on the same splits, with recommended settings (%)")
+    titles = ("model", "test", f"{summary['title']} is above by", "better on")
+    for title in titles:
+        table.add_column(title, justify="left" if title == "model" else "right")
+    known = dict(zip(summary["splits"], summary["test_accuracy"]["values"], strict=True))
+    for entry in summary["compared"].values():
+        pairs = zip(entry["splits"], entry["test_accuracy"]["values"], strict=True)
+        found = [known[split] - value for split, value in pairs if split in known]
+        better = f"{sum(value > 0 for value in found)} of {len(found)}"
+        table.add_row(entry["title"], percent(entry["test_accuracy"]), points(found), better)
     return table
 
 

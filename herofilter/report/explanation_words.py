@@ -47,8 +47,9 @@ def _token_sentences(found: dict[str, Any]) -> list[str]:
         said.append(f"of {len(known)} patch nodes with a known label, {same} are {name}")
     against = next((token for token in tokens if token["share"] < 0), None)
     if against is not None:
-        who = "the summary" if against["id"] is None else str(against["id"])
-        said.append(f"most against it: {who} ({against['slot']}, {100 * against['share']:+.0f} %)")
+        who = f"the summary of {against['slot']}" if against["id"] is None else str(against["id"])
+        share = f"{-100 * against['share']:.0f} % of the decision"
+        said.append(f"{who} speaks most against it, with {share}")
     return said
 
 

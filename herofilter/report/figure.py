@@ -14,7 +14,8 @@ class Lines:
 
     They reach as far down as up, unless ``below`` says how far down. ``dashed`` is for what a
     curve is compared with, ``filled`` for the area below it, and ``colour`` the position of a
-    colour that isn't that of the mark.
+    colour that isn't that of the mark. An ``opacity`` below one is for curves in the background,
+    which the legend leaves out.
 
     Example:
         >>> Lines("GCN", x=(0.1, 0.5), y=(90.0, 40.0)).kind
@@ -30,6 +31,7 @@ class Lines:
     dashed: bool = False
     filled: bool = False
     colour: int | None = None
+    opacity: float = 1.0
     kind: ClassVar[str] = "lines"
 
 

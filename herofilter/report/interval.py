@@ -68,6 +68,20 @@ def spread_error(deviation: float, total: int) -> float:
     return t * deviation / math.sqrt(total)
 
 
+def points(differences: Sequence[float]) -> str:
+    """Return the mean of paired differences in points, with its 95 % interval where it has one.
+
+    Example:
+        >>> points([0.1, 0.2, 0.15]), points([-0.25])
+        ('+15.0 ± 12.4', '−25.0')
+    """
+    if not differences:
+        return "–"
+    error = mean_error(differences)
+    mean = f"{100 * statistics.fmean(differences):+.1f}".replace("-", "−")
+    return mean if error is None else f"{mean} ± {100 * error:.1f}"
+
+
 def percent(share: float | None, digits: int = 1) -> str:
     """Return a share in percent.
 

@@ -25,7 +25,8 @@ def templates() -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     loader = FileSystemLoader(Path(__file__).parent / "templates")
-    found = Environment(
+    # all but Markdown, which is no HTML, is escaped
+    found = Environment(  # nosec B701
         loader=loader,
         autoescape=lambda name: name is None or not name.endswith(".md"),
         undefined=StrictUndefined,
@@ -44,7 +45,7 @@ def inline(name: str) -> "Markup":
     # either would end the element before its end
     if "</script" in text.lower() or "</style" in text.lower():
         raise ValueError(f"{name} must not hold the end of a script or style")
-    return Markup(text)
+    return Markup(text)  # nosec B704 - files of this package
 
 
 def write_page(path: Path, page: Page) -> None:
@@ -52,8 +53,8 @@ def write_page(path: Path, page: Page) -> None:
     write_text(path, render_page(page))
 
 
-def render_page(page: Page) -> str:
-    """Return a page as HTML."""
+def render_page(page: Page, template: str = "report.html", **known: Any) -> str:
+    """Return a page as HTML; a ``template`` other than the report's may want to know more."""
     figures = {}
     for chart in page.charts:
         drawn = plotly_figure(chart.figure)
@@ -65,7 +66,7 @@ def render_page(page: Page) -> str:
         "colours": list(COLOURS),
         "dark": list(DARK_COLOURS),
     }
-    return templates().get_template("report.html").render(page=page, data=pack(data))
+    return templates().get_template(template).render(page=page, data=pack(data), **known)
 
 
 def pack(value: Any) -> str:

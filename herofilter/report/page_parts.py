@@ -1,23 +1,37 @@
 """What a page consists of, as data: sections with sentences, facts, tables and charts."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from herofilter.report.figure import Bars, Figure, HeatMap, Label, Lines, Panel, Points
+from herofilter.report.figure import Bars, Figure, HeatMap, Label, Lines, Panel, Points, Surface
 
 Cell = str
 _DIGITS = 4
+_NUMBER = re.compile(r"[+−<>±-]?\s?\d|[–—-]?$")
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of texts under titles; the first cell of a row says what the row is."""
+    """Rows of texts under titles; the first cell of a row says what the row is.
+
+    Example:
+        >>> Table(("graph", "edges", "why"), (("cora", "5,278", "as printed"),)).numeric
+        (False, True, False)
+    """
 
     titles: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     caption: str = ""
     kind: ClassVar[str] = "table"
+
+    @property
+    def numeric(self) -> tuple[bool, ...]:
+        """Which columns hold numbers, or nothing, and stand to the right."""
+        columns = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.titles)
+        found = [all(_NUMBER.match(cell) for cell in column) for column in columns]
+        return (False, *found[1:])
 
 
 @dataclass(frozen=True)
@@ -181,7 +195,7 @@ def figure_table(figure: Figure) -> Table:
     """
     (panel,) = figure.panels
     first = panel.marks[0] if panel.marks else None
-    if isinstance(first, HeatMap):
+    if isinstance(first, (HeatMap, Surface)):
         titles = (f"{panel.y} \\ {panel.x}", *map(_text, first.x))
         pairs = zip(first.y, first.z, strict=True)
         return Table(titles, tuple((_text(name), *map(_text, row)) for name, row in pairs))

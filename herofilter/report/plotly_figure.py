@@ -97,7 +97,8 @@ def _title(text: str, x: float, y: float) -> Json:
 def _axis(
     title: str, domain: list[float], log: bool, anchor: str, limits: tuple[float, float] | None
 ) -> Json:
-    kind: Json = {"type": "log"} if log else {}
+    # powers of ten, not prefixes such as µ
+    kind: Json = {"type": "log", "exponentformat": "power"} if log else {}
     if limits is not None:
         # plotly counts the ends of a logarithmic axis in powers of ten
         kind["range"] = [math.log10(end) if log else end for end in limits]
@@ -160,7 +161,7 @@ def _trace(mark: Mark, position: int, suffix: str, scale: Json, named: set[str])
             **axes,
         }
     if isinstance(mark, (Lines, Points)):
-        joined = isinstance(mark, Lines)
+        joined, opacity = isinstance(mark, Lines), getattr(mark, "opacity", 1.0)
         shown = {(True, True): "lines+markers", (True, False): "lines"}
         return {
             "type": "scatter",
@@ -172,7 +173,8 @@ def _trace(mark: Mark, position: int, suffix: str, scale: Json, named: set[str])
             **({"fill": "tozeroy"} if isinstance(mark, Lines) and mark.filled else {}),
             "error_y": _errors(mark.errors, mark.below) if isinstance(mark, Lines) else {},
             "legendgroup": mark.name,
-            "showlegend": mark.name in named,
+            "showlegend": mark.name in named and opacity == 1,
+            **({"opacity": opacity} if opacity < 1 else {}),
             **axes,
         }
     grid = {

@@ -1,28 +1,30 @@
 """The subject of a report from a model folder or a run folder."""
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
-import yaml
 
+from herofilter.config import Config
 from herofilter.data.tables.label_columns import class_text
 from herofilter.errors import RunError
+from herofilter.files import read_json, read_yaml
 from herofilter.measures import DataCard, FitWarning, data_card, table_warnings
 from herofilter.nn import HeroFilter, NodeClassifier
 from herofilter.nn.naming import model_title
 from herofilter.patchers import LearnedPatcher, Patches, SpectralPatcher
+from herofilter.patchers.learned import SNAPSHOT_POINTS, thinned
 from herofilter.predict import ColumnImportance
 from herofilter.report.explanation import explain_nodes, importance_of_columns
-from herofilter.report.interval import share_error, spread_error
+from herofilter.report.interval import mean_error, share_error, spread_error
 from herofilter.report.subject import Curves, Record, Rival, Subject
 from herofilter.reproduce.paper_tables import paper_cell
 from herofilter.training.artifacts.locate import RECORDS, RUN, locate_model
 from herofilter.training.artifacts.made import read_made
 from herofilter.training.artifacts.model_folder import SavedModel
+from herofilter.training.compared import COMPARED
 from herofilter.training.metrics import full_score
 from herofilter.training.predictor import Predictor, known_labels
 from herofilter.training.search.result_warnings import result_warnings
@@ -102,10 +104,10 @@ def run_record(folder: Path) -> dict[str, Any] | None:
     if not (folder / RUN).is_file() or (folder / "model.json").exists():
         return None
     try:
-        header = yaml.safe_load((folder / RUN).read_text(encoding="utf-8"))
-        records = json.loads((folder / RECORDS).read_text(encoding="utf-8"))
+        header = read_yaml(folder / RUN)
+        records = read_json(folder / RECORDS)
         return {**header, "splits": dict(records["splits"])}
-    except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunError(
             f"{folder} must hold a readable run with a finished split ({type(error).__name__}); "
             "copy the folder again, or train anew"
@@ -125,7 +127,8 @@ def _record(
     rivals = _candidates(saved.metrics)
     if run is not None:
         splits = run["splits"]
-        rivals = _paper(saved.model, graph)
+        tests = int(saved.training_graph.data.test_mask.sum())
+        rivals = (*_compared(folder, splits, tests), *_paper(saved.model, graph))
     return Record(
         command=str(made.get("command", "")),
         config=saved.config.to_dict(),
@@ -142,7 +145,7 @@ def _record(
 
 def _environment(folder: Path) -> dict[str, Any]:
     path = folder / "environment.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    found: dict[str, Any] = read_json(path) if path.is_file() else {}
     return found
 
 
@@ -159,6 +162,28 @@ def _candidates(metrics: dict[str, Any]) -> tuple[Rival, ...]:
         title = _NAMES.get(name, str(entry.get("title", name)))
         cut = "" if entry.get("finished", True) else f"{title} wasn't trained to the end."
         rivals.append(Rival(title, accuracy, error, cut))
+    return tuple(rivals)
+
+
+def _compared(folder: Path, own: dict[str, Any], tests: int) -> tuple[Rival, ...]:
+    """Return the models that were trained beside a run, on the splits that both have.
+
+    ``tests`` is the number of test nodes of a split.
+    """
+    rivals = []
+    place = folder / COMPARED
+    for found in sorted(place.iterdir()) if place.is_dir() else ():
+        run = run_record(found)
+        common = [] if run is None else [split for split in own if split in run["splits"]]
+        if run is None or not common:
+            continue
+        reached = [float(run["splits"][split]["test_accuracy"]) for split in common]
+        before = [float(own[split]["test_accuracy"]) for split in common]
+        behind = tuple(one - other for one, other in zip(before, reached, strict=True))
+        mean = sum(reached) / len(reached)
+        error = mean_error(reached) or share_error(round(mean * tests), tests)
+        title = model_title(run["model"], Config.from_dict(run["config"]))
+        rivals.append(Rival(_NAMES.get(run["model"], title), mean, error, "", behind))
     return tuple(rivals)
 
 
@@ -227,13 +252,25 @@ def _curves(predictor: Predictor) -> Curves | None:
         return None
     known = known_labels(predictor.data, len(predictor.classes))
     start = {} if known is None else patcher.start_curves(known)
-    # evenly thinned, both ends kept
-    points = min(grid.numel(), _CURVE_POINTS)
-    kept = torch.unique(torch.linspace(0, grid.numel() - 1, points).round().long())
+    kept, few = (thinned(grid.numel(), most) for most in (_CURVE_POINTS, SNAPSHOT_POINTS))
     singular = isinstance(patcher, SpectralPatcher) and patcher.right is not None
     return Curves(
         grid[kept],
         {name: values.detach()[kept] for name, values in end.items()},
         {name: values.detach()[kept] for name, values in start.items()},
         singular,
+        _between(predictor.saved.history, set(end), few.numel()),
+        tuple(grid[few].tolist()),
     )
+
+
+def _between(
+    history: list[dict[str, Any]], names: set[str], points: int
+) -> dict[int, dict[str, list[float]]]:
+    """Return the filters at each choice of patches that the history has; none in old folders."""
+    found = {int(entry["epoch"]): entry.get("filters") or {} for entry in history}
+    return {
+        epoch: filters
+        for epoch, filters in found.items()
+        if set(filters) == names and all(len(curve) == points for curve in filters.values())
+    }

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from herofilter.files import atomic_path, write_json, write_text
 from herofilter.report.figure import Figure
-from herofilter.report.page import STATIC, templates, write_page
-from herofilter.report.plotly_figure import plotly_figure
+from herofilter.report.page import STATIC, render_page, write_page
 from herofilter.report.png_figure import png_figure
-from herofilter.report.studies_report import studies_page
+from herofilter.report.studies_report import studies_page, study_page
 
 if TYPE_CHECKING:
     from herofilter.reproduce.studies.study import Summary
@@ -63,18 +62,8 @@ def write_study(
     png_figure(figure, place / "figure.png")
     write_text(place / "finding.md", finding_markdown(study, finding, command, quick))
     script = SCRIPT_3D if any(panel.is_3d for panel in figure.panels) else SCRIPT
-    page = templates().get_template("figure.html")
-    write_text(
-        place / "figure.html",
-        page.render(
-            study=study,
-            finding=finding,
-            figure=plotly_figure(figure),
-            command=command,
-            script=f"../{script}",
-            notes=[_QUICK] * quick,
-        ),
-    )
+    page = render_page(study_page(result), "figure.html", script=f"../{script}")
+    write_text(place / "figure.html", page)
     _share_script(folder, script)
     # last, because the index lists the studies that have it
     write_json(place / "data.json", result)
@@ -92,9 +81,9 @@ def write_index(folder: Path, names: Sequence[str]) -> None:
         if path.is_file()
     ]
     if studies:
-        page = templates().get_template("index.html")
-        write_text(folder / "index.html", page.render(studies=studies))
-        write_page(folder / "report.html", studies_page(studies))
+        page = studies_page(studies)
+        write_text(folder / "index.html", render_page(page, "index.html", studies=studies))
+        write_page(folder / "report.html", page)
 
 
 def finding_markdown(study: Described, finding: "Finding", command: str, quick: bool) -> str:

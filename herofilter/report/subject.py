@@ -29,12 +29,16 @@ class Curves:
         end: of the trained filters, by name.
         start: of the filters before training, by name; empty where it isn't known.
         singular: whether the grid holds singular values of a directed graph.
+        between: of the filters by which patches were chosen anew, by epoch and name.
+        between_grid: the values at which those are known.
     """
 
     grid: Tensor
     end: dict[str, Tensor]
     start: dict[str, Tensor]
     singular: bool = False
+    between: dict[int, dict[str, list[float]]] = field(default_factory=dict)
+    between_grid: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -46,12 +50,14 @@ class Rival:
         accuracy: on the test nodes, mean over splits if there are several.
         error: half the width of its 95 % interval; None where it isn't known.
         remark: where the number is from.
+        behind: by how much it is behind the report's own on each split that both have.
     """
 
     name: str
     accuracy: float
     error: float | None
     remark: str
+    behind: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from herofilter.reproduce.checks import check_names, check_splits, check_workers
 from herofilter.reproduce.jobs import JobFile, TrainingJob, complete
 from herofilter.reproduce.paper_tables import paper_cell
 from herofilter.reproduce.published import Published, all_environments
-from herofilter.training.protocol import spread
 from herofilter.training.search.presets import list_presets, preset_run
 from herofilter.training.search.space import changed_settings
+from herofilter.training.split_metrics import spread
 
 GRAPHS = (
     "texas",

@@ -17,8 +17,8 @@ from herofilter.measures import edge_heterophily, node_heterophily
 from herofilter.nn import HeroFilter
 from herofilter.parallel.processes import run_jobs
 from herofilter.training import prepare
-from herofilter.training.protocol import spread
 from herofilter.training.recipe import train_split
+from herofilter.training.split_metrics import spread
 
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 MODELS = ("mlp", "gcn", "herofilter")

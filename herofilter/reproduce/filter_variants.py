@@ -39,6 +39,12 @@ VARIANTS = {
     "no-mixer": Variant(
         "No mixer", ("num_layers=0",), "Is the patch enough, without blocks that mix it?"
     ),
+    "no-drop-path": Variant(
+        "No node skips the mixer",
+        ("drop_path=0",),
+        "Does it help that some nodes skip the mixer in a training step? Where the default lets "
+        "none skip it, this is the reference.",
+    ),
     "aligned": Variant(
         "Aligned start",
         ("filter_starts=low,aligned",),

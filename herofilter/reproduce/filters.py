@@ -27,8 +27,8 @@ from herofilter.reproduce.filter_variants import BASE, VARIANTS as VARIANTS, var
 from herofilter.reproduce.jobs import JobFile, TrainingJob, run_pending
 from herofilter.reproduce.published import Published, all_environments
 from herofilter.training import prepare
-from herofilter.training.protocol import split_metrics, spread
 from herofilter.training.recipe import train_split
+from herofilter.training.split_metrics import split_metrics, spread
 
 PUBLISHED = Published("herofilter bench filters", "filters.json", "filters.md")
 MODEL = "herofilter"

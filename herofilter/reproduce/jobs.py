@@ -21,9 +21,9 @@ from herofilter.reproduce.studies.graphs import kept_graph
 from herofilter.training import prepare
 from herofilter.training.artifacts.environment import environment
 from herofilter.training.artifacts.result_store import DocumentStore, differing
-from herofilter.training.protocol import split_metrics
 from herofilter.training.recipe import train_split
 from herofilter.training.search.space import changed_settings
+from herofilter.training.split_metrics import split_metrics
 
 
 class StaleFileWarning(UserWarning):

@@ -28,7 +28,7 @@ from herofilter.reproduce.table_cells import Search, TableCell
 from herofilter.reproduce.table_graphs import TABLES, GraphPlan, by_size, plan_graph, splits_of
 from herofilter.reproduce.table_rows import ROWS
 from herofilter.reproduce.trials import PROTOCOL, Settings, check_trials
-from herofilter.training.protocol import spread
+from herofilter.training.split_metrics import spread
 
 TRIALS = 6
 OUT = Path("runs/tables")

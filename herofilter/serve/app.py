@@ -140,6 +140,12 @@ def _answer_errors(app: FastAPI) -> None:
     async def gone(_: Request, __: ClientDisconnect) -> JSONResponse:
         return _error(400, "the body must be sent completely (got a part of it)")
 
+    @app.exception_handler(MemoryError)
+    async def too_large(_: Request, __: MemoryError) -> JSONResponse:
+        return _error(
+            503, "a request must fit into memory, but there was not enough; send a smaller one"
+        )
+
     @app.exception_handler(Exception)
     async def bug(_: Request, __: Exception) -> JSONResponse:
         return _error(500, "the service failed at this request, which is a bug; its log says where")

@@ -10,10 +10,15 @@ from typing import TypeVar
 import numpy as np
 import scipy.sparse as sp
 import torch
-from safetensors import SafetensorError
 
 from herofilter.errors import CacheWarning
-from herofilter.files import DamagedFileError, cache_folder, load_tensors, save_tensors
+from herofilter.files import (
+    DamagedFileError,
+    cache_folder,
+    load_tensors,
+    save_tensors,
+    warn_unkept,
+)
 from herofilter.spectral.eigen import Eigenbasis, eigen_decompose, num_kept
 from herofilter.spectral.singular import SingularBasis, singular_decompose
 
@@ -112,13 +117,8 @@ def _cached(
     basis = make()
     try:
         save_tensors(path, vars(basis))
-    except (OSError, SafetensorError) as error:
-        warnings.warn(
-            f"the {work} couldn't be kept for next time in {path.parent} ({error}); "
-            "set HEROFILTER_CACHE to a folder that can be written",
-            CacheWarning,
-            stacklevel=3,
-        )
+    except OSError as error:
+        warn_unkept(error)
     return basis
 
 

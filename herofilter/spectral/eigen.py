@@ -60,7 +60,12 @@ def eigen_memory(order: int, num_eigenpairs: int | None = None) -> int:
     if _is_dense(order, kept):
         # the matrix, its vectors and a workspace of twice that, in doubles
         return 4 * 8 * order**2 + 4 * order * kept
-    return 6 * 8 * order * (kept + guard_vectors(kept)) + 4 * order * kept
+    return _subspace_memory(order, kept + guard_vectors(kept)) + 4 * order * kept
+
+
+def _subspace_memory(order: int, width: int) -> int:
+    # measured: ten blocks of doubles while the subspace is made orthogonal
+    return 10 * 8 * order * min(order, width)
 
 
 def num_kept(order: int, num_eigenpairs: int | None) -> int:
@@ -129,10 +134,11 @@ def _largest_pairs(matrix: sp.csr_array, kept: int) -> Extremes:
     found = largest_eigenpairs(matrix, kept)
     if found.residual <= TOLERANCE:
         return found
-    _warn(found, f"trying again with a subspace of {3 * kept}")
-    found = largest_eigenpairs(matrix, kept, guard=2 * kept)
-    if found.residual <= TOLERANCE:
-        return found
+    if _subspace_memory(matrix.shape[0], 3 * kept) <= free_memory():
+        _warn(found, f"trying again with a subspace of {3 * kept}")
+        found = largest_eigenpairs(matrix, kept, guard=2 * kept)
+        if found.residual <= TOLERANCE:
+            return found
     needed = eigen_memory(matrix.shape[0])
     if needed <= free_memory():
         _warn(found, "falling back to the full eigen-decomposition")

@@ -1,38 +1,40 @@
 """The training loop: one model, one graph, one split."""
 
+import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback, notify
 from herofilter.config import Config
 from herofilter.data import check_graph
-from herofilter.errors import RunError
-from herofilter.nn.classifier import Batch, NodeClassifier
+from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.dropout import set_generator
 from herofilter.nn.embedding import set_row_gradients
 from herofilter.nn.graph_defaults import STRONG, resolve_defaults
 from herofilter.parallel.threads import is_small, one_thread
 from herofilter.settings import TrainConfig
 from herofilter.training.artifacts.checkpoint import Checkpoint
-from herofilter.training.metrics import Score, class_weights, full_score, score
+from herofilter.training.divergence import divergence
+from herofilter.training.metrics import Score, full_score, score
 from herofilter.training.optimizers import make_optimizers
-from herofilter.training.prefetch import logit_chunks, prefetch_batches
+from herofilter.training.prefetch import logit_chunks
 from herofilter.training.prepare import fit_scaler, prepare_features, prepare_for
 from herofilter.training.progress import Epoch as Epoch, Progress
 from herofilter.training.seeding import seeded
+from herofilter.training.steps import EVAL_BATCH, Steps
 from herofilter.training.stopping import EarlyStopping
+from herofilter.training.team import Team, TeamSteps
 
-EVAL_BATCH = 65536
 FULL_BATCH_UP_TO = 10_000
 LARGE_BATCH = 2048
+_SHOWN = ("train_loss", "val_loss", "val_accuracy")
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ def train(
     score_test: bool = True,
     checkpoint: Checkpoint | None = None,
     deadline: float | None = None,
+    team: Team | None = None,
 ) -> TrainResult:
     """Train ``model`` on the graph's split and leave the best state in it.
 
@@ -81,6 +84,8 @@ def train(
             result is then the same as without a stop. Boosted trees, a matter of seconds, begin
             anew.
         deadline: a value of :func:`time.perf_counter` past which no epoch begins but the first.
+        team: the processes that train the model together, all of which call this; alone by
+            default.
 
     Example:
         >>> from herofilter import FastPatcher, HeroFilter, csbm, select_split
@@ -111,35 +116,36 @@ def train(
         optimizers = make_optimizers(model, config, tables)
         set_generator(model, generator)
         progress = Progress(model, optimizers, stopping, generator)
+        parts = (model, data, config, train_nodes, optimizers)
+        steps = Steps(*parts) if team is None else TeamSteps(team, *parts)
         try:
             model.start_filter(known)
             if checkpoint is not None:
                 checkpoint.start(progress, given)
-            epochs = _epochs(progress, data, config, train_nodes, batch_size, checkpoint, deadline)
+            epochs = _epochs(progress, steps, batch_size, checkpoint, deadline)
             if model.boosted:
                 epochs = boosting_rounds(model, progress, data, config, deadline)
             for epoch in epochs:
-                metrics = {key: value for key, value in asdict(epoch).items() if key != "epoch"}
+                metrics = {key: getattr(epoch, key) for key in _SHOWN}
                 notify(callback, "epoch", epoch.epoch + 1, config.epochs, values=metrics)
                 # the patches of the last weights are still to be chosen
                 if deadline is not None and _past(deadline - model.refresh_seconds):
                     break
         except KeyboardInterrupt:
             interrupted = True
-            if not progress.history:
+            if not progress.history or team is not None:
                 raise
         finally:
             set_generator(model, None)
             set_row_gradients(model, False)
         stopping.restore(model)
         train_score, val_score = (
-            _score(model, data, mask.nonzero().view(-1))
-            for mask in (data.train_mask, data.val_mask)
+            _score(steps, mask.nonzero().view(-1)) for mask in (data.train_mask, data.val_mask)
         )
         test_score, report = Score(float("nan"), float("nan")), {}
         if score_test:
             test_nodes = data.test_mask.nonzero().view(-1)
-            logits = _logits(model, data, test_nodes)
+            logits = steps.logits(test_nodes)
             test_score = score(logits, data.y[test_nodes], with_auc=True)
             report = full_score(logits, data.y[test_nodes])
     return TrainResult(
@@ -202,48 +208,41 @@ def _scale(model: NodeClassifier, data: Data, scaling: str, train_nodes: Tensor)
     return model.scale_features(data)
 
 
-def _logits(model: NodeClassifier, data: Data, nodes: Tensor) -> Tensor:
-    with one_thread(model.in_parallel, parallel=True):
-        return torch.cat(list(logit_chunks(model, data, nodes, EVAL_BATCH)))
-
-
-def _score(model: NodeClassifier, data: Data, nodes: Tensor, with_auc: bool = True) -> Score:
-    return score(_logits(model, data, nodes), data.y[nodes], with_auc)
+def _score(steps: Steps, nodes: Tensor, with_auc: bool = True) -> Score:
+    return score(steps.logits(nodes), steps.data.y[nodes], with_auc)
 
 
 def _epochs(
     progress: Progress,
-    data: Data,
-    config: TrainConfig,
-    train_nodes: Tensor,
+    steps: Steps,
     batch_size: int,
     checkpoint: Checkpoint | None,
     deadline: float | None,
 ) -> Iterator[Epoch]:
     model, stopping = progress.model, progress.stopping
-    val_nodes = data.val_mask.nonzero().view(-1)
+    config, train_nodes = steps.config, steps.train_nodes
+    val_nodes = steps.data.val_mask.nonzero().view(-1)
     while not _is_over(progress, config):
         number = progress.epoch
         # one choice now and one at the end must fit
         in_time = deadline is None or not _past(deadline - 2 * model.refresh_seconds)
         if progress.step == 0 and _may_refresh(number, config) and in_time:
             model.refresh()
+            progress.filters = model.filter_snapshot() or None
         model.train()
         parts = progress.batches(train_nodes, batch_size)
-        with closing(prefetch_batches(model, data, parts)) as batches:
-            for batch, nodes in zip(batches, parts, strict=True):
-                loss = _step(model, batch, data.y, train_nodes, config, progress.optimizers)
-                progress.end_step(loss * nodes.numel())
+        with closing(steps.epoch(number, progress.step, parts)) as losses:
+            for loss in losses:
+                progress.end_step(loss)
                 if checkpoint is not None:
                     checkpoint.offer()
-        if progress.loss != progress.loss:
-            raise RunError(
-                f"the training loss must be a number (got nan in epoch {number}); "
-                f"lower lr (now {config.lr:g})"
-            )
-        val = _score(model, data, val_nodes, config.monitor == "auc")
+        if not math.isfinite(progress.loss):
+            stopping.restore(model)
+            raise divergence(progress.loss, number, config.lr, steps.data)
+        val = _score(steps, val_nodes, config.monitor == "auc")
         stopping.update(number, val, model)
-        epoch = Epoch(number, progress.loss / train_nodes.numel(), val.loss, val.accuracy)
+        loss = progress.loss / train_nodes.numel()
+        epoch = Epoch(number, loss, val.loss, val.accuracy, progress.filters)
         progress.history.append(epoch)
         yield epoch
         progress.end_epoch()
@@ -258,34 +257,6 @@ def _past(deadline: float) -> bool:
 def _is_over(progress: Progress, config: TrainConfig) -> bool:
     done = len(progress.history)
     return done >= config.epochs or progress.stopping.is_over(done - 1)
-
-
-def _step(
-    model: NodeClassifier,
-    batch: Batch,
-    y: Tensor,
-    train_nodes: Tensor,
-    config: TrainConfig,
-    optimizers: Sequence[torch.optim.Optimizer],
-) -> float:
-    for optimizer in optimizers:
-        optimizer.zero_grad()
-    logits = model.classify(batch)
-    weight = None
-    if config.class_weights:
-        weight = class_weights(y[train_nodes], logits.size(1))
-    loss = cross_entropy(
-        logits, y[batch.nodes], weight=weight, label_smoothing=config.label_smoothing
-    )
-    auxiliary = model.auxiliary_loss()
-    if auxiliary is not None:
-        loss = loss + auxiliary
-    # the most frequent class has no weights
-    if optimizers:
-        loss.backward()  # type: ignore[no-untyped-call]
-    for optimizer in optimizers:
-        optimizer.step()
-    return float(loss.detach())
 
 
 def _may_refresh(epoch: int, config: TrainConfig) -> bool:

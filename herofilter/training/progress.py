@@ -14,12 +14,21 @@ from herofilter.training.stopping import EarlyStopping
 
 @dataclass(frozen=True)
 class Epoch:
-    """One line of the history."""
+    """One line of the history.
+
+    ``filters`` has the response of each learned filter where patches were chosen anew
+    (:meth:`~herofilter.nn.NodeClassifier.filter_snapshot`), else None.
+    """
 
     epoch: int
     train_loss: float
     val_loss: float
     val_accuracy: float
+    filters: dict[str, list[float]] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the line ready for JSON; without ``filters`` where there are none."""
+        return {key: value for key, value in asdict(self).items() if value is not None}
 
 
 @dataclass(eq=False)
@@ -34,6 +43,7 @@ class Progress:
         epoch: the one under way.
         step: batches of that epoch that are done.
         loss: their sum over nodes.
+        filters: the responses by which that epoch chose its patches, if it did.
         history: the epochs that are done.
     """
 
@@ -44,6 +54,7 @@ class Progress:
     epoch: int = 0
     step: int = 0
     loss: float = 0.0
+    filters: dict[str, list[float]] | None = None
     history: list[Epoch] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -71,7 +82,7 @@ class Progress:
 
     def end_epoch(self) -> None:
         """Note that the epoch under way is done."""
-        self.epoch, self.step, self.loss = self.epoch + 1, 0, 0.0
+        self.epoch, self.step, self.loss, self.filters = self.epoch + 1, 0, 0.0, None
 
     def tensors(self) -> dict[str, Tensor]:
         """Return all tensors that the rest depends on; they are not copies."""
@@ -97,7 +108,8 @@ class Progress:
             "epoch": self.epoch,
             "step": self.step,
             "loss": self.loss,
-            "history": [asdict(entry) for entry in self.history],
+            "filters": self.filters,
+            "history": [entry.to_dict() for entry in self.history],
             "best_epoch": self.stopping.best_epoch,
             "best": asdict(self.stopping.best),
         }
@@ -128,6 +140,8 @@ class Progress:
         torch.set_rng_state(states[2])
         self.history[:] = history
         self.epoch, self.step, self.loss = int(epoch), int(step), float(loss)
+        # earlier versions didn't record them
+        self.filters = scalars.get("filters")
 
     def _moments(self, tensors: Mapping[str, Tensor]) -> list[dict[Tensor, dict[str, Tensor]]]:
         found: list[dict[Tensor, dict[str, Tensor]]] = [{} for _ in self.optimizers]

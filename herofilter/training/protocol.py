@@ -1,9 +1,8 @@
 """One protocol for every model: build, train and score on each split."""
 
 import dataclasses
-import statistics
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,21 +15,24 @@ from herofilter.callbacks import Callback, notify, with_values
 from herofilter.config import Config
 from herofilter.data.graph_spec import GraphSpec
 from herofilter.errors import ConfigError
-from herofilter.nn.build import resolve
+from herofilter.folders import locked_folder
+from herofilter.nn.build import fast_patcher, resolve
 from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.nn.naming import model_title
 from herofilter.parallel.processes import run_jobs
+from herofilter.patchers import PatchStore
+from herofilter.patchers.store_writer import check_patches
 from herofilter.training.artifacts.checkpoint import EVERY, Checkpoint
 from herofilter.training.artifacts.graph_reference import GraphSource
 from herofilter.training.artifacts.model_folder import SavedModel
-from herofilter.training.artifacts.run_folder import RunFolder
-from herofilter.training.loop import TrainResult
+from herofilter.training.artifacts.run_folder import RunFolder, follow_checkpoint
 from herofilter.training.prepare import prepare
 from herofilter.training.recipe import fit_prepared, saved_split
+from herofilter.training.search.space import PATCHED
+from herofilter.training.split_metrics import ranking_spreads, split_metrics, spread
+from herofilter.training.team import Team
 
 WORTH_A_PROCESS = 1000
-MORE_MEASURES = ("balanced_accuracy", "macro_f1", "auc", "average_precision", "calibration_error")
-RANKING_MEASURES = ("test_auc", "test_average_precision", "val_auc")
 
 
 def train_splits(
@@ -44,6 +46,8 @@ def train_splits(
     workers: int = 1,
     checkpoint_every: float = EVERY,
     source: GraphSource | None = None,
+    patches: PatchStore | None = None,
+    team: Team | None = None,
 ) -> dict[str, Any]:
     """Train a registered model on some splits of a graph and return the summary.
 
@@ -63,6 +67,9 @@ def train_splits(
             one thread, so the results don't depend on how many there are.
         checkpoint_every: seconds between two checkpoints of a split at least.
         source: where the graph was loaded from, so that the run folder needs no copy of it.
+        patches: the fast patcher's for this graph; made by the training itself by default.
+        team: the processes that train each model together, all of which call this; the first one
+            alone writes the run folder.
 
     Returns:
         ``graph``, ``model``, ``title`` (what the model is with these settings), ``config``,
@@ -71,17 +78,63 @@ def train_splits(
     """
     if workers < 1:
         raise ConfigError(f"workers must be at least 1 (got {workers})")
+    # the others of a team write nothing
+    with locked_folder(out if team is None or team.first else None):
+        return _train_splits(
+            data,
+            model,
+            config,
+            splits,
+            graph,
+            out,
+            callback,
+            workers,
+            checkpoint_every,
+            source,
+            patches,
+            team,
+        )
+
+
+def _train_splits(
+    data: Data,
+    model: str,
+    config: Config | None,
+    splits: Sequence[int],
+    graph: str,
+    out: str | Path | None,
+    callback: Callback | None,
+    workers: int,
+    checkpoint_every: float,
+    source: GraphSource | None,
+    patches: PatchStore | None,
+    team: Team | None,
+) -> dict[str, Any]:
     config = resolve_defaults(data, config or Config())
+    if patches is not None:
+        check_patched(patches, data, model, config)
     header = {
         "graph": graph,
         "variant": data.get("variant", ""),
         "model": model,
         "config": config.to_dict(),
     }
-    folder = RunFolder(Path(out), header, data, source) if out is not None else None
+    writes = out is not None and (team is None or team.first)
+    folder = RunFolder(Path(out), header, data, source) if out is not None and writes else None
     finished: dict[str, dict[str, Any]] = dict(folder.records) if folder is not None else {}
+    if team is not None:
+        finished = team.tell(finished)
+
+    def checkpoint(split: int) -> Checkpoint | None:
+        if folder is not None:
+            return folder.checkpoint(str(split), checkpoint_every)
+        # the others of a team continue from the first one's
+        return None if out is None else follow_checkpoint(Path(out), header, str(split))
+
     interrupted = False
     prepared = prepare(data, config, model)
+    if patches is not None:
+        prepared.patch_store = patches
     spec = GraphSpec.of(prepared)
     jobs = [
         Job(
@@ -90,8 +143,9 @@ def train_splits(
             model,
             config,
             split,
-            None if folder is None else folder.checkpoint(str(split), checkpoint_every),
+            checkpoint(split),
             kept=folder is not None,
+            team=team,
         )
         for split in splits
         if str(split) not in finished
@@ -130,21 +184,16 @@ def train_splits(
     return summary
 
 
-def split_metrics(result: TrainResult, seconds: float) -> dict[str, Any]:
-    """Return one split's metrics, ready for JSON; ``seconds`` counts patches and training."""
-    return {
-        "test_accuracy": result.test.accuracy,
-        "test_loss": result.test.loss,
-        "val_accuracy": result.val.accuracy,
-        "val_loss": result.val.loss,
-        "val_auc": result.val.auc,
-        "train_accuracy": result.train.accuracy,
-        "best_epoch": result.best_epoch,
-        "epochs": len(result.history),
-        "seconds": seconds,
-        "interrupted": result.interrupted,
-        **{f"test_{name}": result.report.get(name) for name in MORE_MEASURES},
-    }
+def check_patched(patches: PatchStore, data: Data, model: str, config: Config) -> None:
+    """Raise an error unless a model with these settings reads these patches of the graph."""
+    if model == "fast-herofilter":
+        config = config.replace(patcher="fast")
+    if model not in PATCHED or config.patcher.patcher != "fast":
+        raise ConfigError(
+            "patches must be given to the model fast-herofilter, or herofilter with patcher=fast "
+            f"(got {model} with patcher={config.patcher.patcher}); leave --model and --patcher out"
+        )
+    check_patches(patches, fast_patcher(data, config), data)
 
 
 def notify_split(
@@ -153,31 +202,6 @@ def notify_split(
     """Report a finished split, with its accuracies."""
     values = {key: metrics[key] for key in ("val_accuracy", "test_accuracy")}
     notify(callback, "split", done, total, f"split {split}", {"split": split, **values})
-
-
-def spread(values: Sequence[float]) -> dict[str, Any]:
-    """Return mean, sample standard deviation (0 for one value) and the values.
-
-    Example:
-        >>> spread([0.5, 0.7])["mean"]
-        0.6
-    """
-    std = statistics.stdev(values) if len(values) > 1 else 0.0
-    mean = statistics.fmean(values) if values else float("nan")
-    return {"mean": mean, "std": std, "values": list(values)}
-
-
-def ranking_spreads(metrics: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any] | None]:
-    """Return ``test_auc``, ``test_average_precision`` and ``val_auc`` over splits.
-
-    Each has ``mean``, ``std`` and ``values``, or is None where a split lacks it.
-    """
-    found: dict[str, dict[str, Any] | None] = {}
-    for name in RANKING_MEASURES:
-        values = [entry.get(name) for entry in metrics]
-        known = [value for value in values if value is not None]
-        found[name] = spread(known) if known and len(known) == len(values) else None
-    return found
 
 
 def default_workers(data: Data, splits: Sequence[int]) -> int:
@@ -197,6 +221,7 @@ class Job:
     split: int
     checkpoint: Checkpoint | None = None
     kept: bool = False
+    team: Team | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -236,6 +261,7 @@ def _run_job(job: Job, callback: Callback | None = None) -> Outcome:
         callback,
         score_test=True,
         checkpoint=job.checkpoint,
+        team=job.team,
     )
     earlier = 0.0 if job.checkpoint is None else job.checkpoint.earlier
     metrics = split_metrics(trained.result, earlier + time.perf_counter() - started)

@@ -1,7 +1,7 @@
 """The one way from a graph and settings to a model: resolve, prepare, build, train, calibrate."""
 
 import copy
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import Tensor
@@ -24,6 +24,7 @@ from herofilter.training.predictor import Predictor
 from herofilter.training.prepare import prepare, prepared_form
 from herofilter.training.search.space import PATCHED
 from herofilter.training.seeding import seeded
+from herofilter.training.team import Team
 
 # forms of one graph that are held at a time; each may have a copy of the features
 _FORMS = 2
@@ -128,8 +129,9 @@ def fit_prepared(
     score_test: bool = False,
     checkpoint: Checkpoint | None = None,
     deadline: float | None = None,
+    team: Team | None = None,
 ) -> Trained:
-    """Build a model for a prepared graph and train it on one split.
+    """Build a model for a prepared graph and train it on one split, alone or in a team.
 
     Only with ``score_test`` are test labels there to be read.
     """
@@ -144,6 +146,7 @@ def fit_prepared(
         checkpoint=checkpoint,
         spec=spec,
         deadline=deadline,
+        team=team,
     )
     return Trained(model, config, spec, network, prepared, split, result)
 
@@ -158,13 +161,15 @@ def train_split(
     checkpoint: Checkpoint | None = None,
     spec: GraphSpec | None = None,
     deadline: float | None = None,
+    team: Team | None = None,
 ) -> tuple[NodeClassifier, TrainResult]:
     """Build a registered model for a prepared graph, train it on one split, return both."""
     config = resolve_defaults(prepared, config)
     with seeded(config.train.seed):
         network = find_model(model).build(prepared, config, spec)
     data = select_split(prepared, split)
-    return network, train(network, data, config.train, callback, score_test, checkpoint, deadline)
+    result = train(network, data, config.train, callback, score_test, checkpoint, deadline, team)
+    return network, result
 
 
 def without_test_labels(prepared: Data, split: int) -> Data:
@@ -183,7 +188,7 @@ def make_predictor(
     encoder: FeatureEncoder | None = None,
     calibrate: bool = True,
 ) -> Predictor:
-    """Return the model that a training gave, calibrated, with patches of its last weights.
+    """Return the model that a training gave, calibrated, with the patches of its best epoch.
 
     Args:
         trained: the training.
@@ -191,7 +196,8 @@ def make_predictor(
         encoder: how a table of nodes becomes features, if the graph comes from tables.
         calibrate: whether to fit a temperature on validation nodes; else it is 1.
     """
-    trained.network.refresh()
+    # as a model that is loaded from its file will choose them
+    trained.network.restore()
     temperature = fit_temperature(*trained.logits("val")) if calibrate else 1.0
     saved = _record(trained, graph.classes, weights_of(trained.network), temperature)
     saved = replace(saved, graph=graph, encoder=encoder)
@@ -223,7 +229,7 @@ def _record(
         classes=tuple(classes),
         state=weights,
         temperature=temperature,
-        history=[asdict(epoch) for epoch in trained.result.history],
+        history=[epoch.to_dict() for epoch in trained.result.history],
         resolved=trained.model in PATCHED,
         extra=trained.network.extra_files(),
     )

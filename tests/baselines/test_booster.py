@@ -54,6 +54,16 @@ def test_no_node_sees_its_own_label(graph: str, directed: str) -> None:
 
 
 @pytest.mark.parametrize("graph", AWKWARD)
+@pytest.mark.parametrize("directed", ["keep", "symmetrise"])
+@pytest.mark.parametrize("name", NAMES)
+def test_some_rows_are_those_of_the_table(name: str, directed: str, graph: str) -> None:
+    model, data = build(name, AWKWARD[graph](), directed)
+    model.show_labels(data.y)
+    nodes = torch.tensor([3, 0, 1])
+    assert model.table(data, nodes).tobytes() == model.table(data)[nodes.numpy()].tobytes()
+
+
+@pytest.mark.parametrize("graph", AWKWARD)
 @pytest.mark.parametrize("name", NAMES)
 def test_tables_have_no_gaps_and_name_their_columns(name: str, graph: str) -> None:
     model, data = build(name, AWKWARD[graph]())

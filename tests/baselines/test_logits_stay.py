@@ -29,6 +29,7 @@ CONFIG = Config().replace(
     feature_expansion=1.0,
     dropout=0.5,
     input_dropout=0.5,
+    drop_path=0.0,
     weight_decay=5e-3,
     feature_scaling="none",
 )

@@ -4,14 +4,13 @@ import json
 import os
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import requests
 import rich.progress
 import yaml
 
@@ -54,13 +53,14 @@ Cli = Callable[..., Outcome]
 @pytest.fixture
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
     def refuse(*args: object, **kwargs: object) -> None:
-        raise urllib.error.URLError("no route to host")
+        raise requests.ConnectionError("no route to host")
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "300")
     monkeypatch.setenv("HEROFILTER_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("HEROFILTER_DATA", raising=False)
-    monkeypatch.setattr(urllib.request, "urlopen", refuse)
+    monkeypatch.setattr(requests, "get", refuse)
+    monkeypatch.setattr("herofilter.data.datasets.storage.RETRIES", 0)
 
     def run(*args: str) -> Outcome:
         monkeypatch.setattr(sys, "argv", ["herofilter", *args])

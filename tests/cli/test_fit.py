@@ -262,10 +262,25 @@ def test_ctrl_c_says_what_is_kept_and_the_same_command_continues(
         "stopped; 2 finished trainings are kept in model/search, and the same command continues "
         "from them" in stopped.err
     )
+    assert stopped.err.count("stopped;") == 1
     assert cli(*FIT, "--out", "model", *QUICK).code == 0
     assert trained[3] == trained[2] == "MLP"
     models = json.loads(Path("model/metrics.json").read_text())["models"]
     assert models["majority"]["trials"] == models["booster"]["trials"] == 1
+
+
+def test_ctrl_c_before_the_first_training_promises_nothing(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_tables(tmp_path, num_nodes=60)
+
+    def stop(*given: Any, **named: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(recipe, "train", stop)
+    stopped = cli(*FIT, "--out", "model", *QUICK)
+    assert stopped.code == 130
+    assert stopped.err.endswith("stopped; no training was finished, so that nothing is kept\n")
 
 
 def test_classes_are_spelt_as_in_the_table(cli: Cli, tmp_path: Path) -> None:

@@ -1,11 +1,10 @@
 """Separate folders for each test, and a network that is always down."""
 
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import requests
 
 
 class Folders(NamedTuple):
@@ -21,7 +20,9 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folders:
     monkeypatch.setenv("HEROFILTER_CACHE", str(made.cache))
 
     def refuse(*args: object, **kwargs: object) -> None:
-        raise urllib.error.URLError("no route to host")
+        raise requests.ConnectionError("no route to host")
 
-    monkeypatch.setattr(urllib.request, "urlopen", refuse)
+    monkeypatch.setattr(requests, "get", refuse)
+    # between two tries
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
     return made

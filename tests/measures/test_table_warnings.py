@@ -151,7 +151,7 @@ def test_rare_classes() -> None:
     assert (warning.kind, warning.where) == ("rare-classes", "classes")
     assert str(warning) == (
         "the classes 'rare' (1) and 'single' (1) have at most two training nodes, too few to learn "
-        "from; label more of their nodes, or merge them with other classes"
+        "from; label more such nodes, or merge what is rare with other classes"
     )
     table = columns()
     table["topic"][:4] = ["rare"] * 4

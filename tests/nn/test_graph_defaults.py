@@ -10,6 +10,7 @@ from herofilter.errors import ConfigError
 from herofilter.nn import HeroFilter, find_model
 from herofilter.nn.dropout import Dropout
 from herofilter.nn.graph_defaults import (
+    FEW,
     LIGHT,
     MEDIUM,
     STRONG,
@@ -42,15 +43,15 @@ def sized(training: int, features: int, edges_per_node: float = 4.0, splits: int
         pytest.param(sized(1192, 1433, splits=10), STRONG, id="Cora"),
         pytest.param(sized(1092, 2325, 15.9), MEDIUM, id="Chameleon"),
         pytest.param(sized(2496, 2089, 41.7), MEDIUM, id="Squirrel"),
-        pytest.param(sized(3648, 932), MEDIUM, id="Actor"),
+        pytest.param(sized(3648, 932), STRONG, id="Actor"),
         pytest.param(sized(9463, 500, 4.5), MEDIUM, id="PubMed"),
         pytest.param(sized(5000, 7, 7.9), LIGHT, id="minesweeper"),
         pytest.param(sized(5000, 7, 7.9, splits=10), LIGHT, id="minesweeper, ten splits"),
         pytest.param(sized(11331, 300, 2.9), LIGHT, id="roman-empire"),
-        pytest.param(sized(999, 7), MEDIUM, id="few nodes"),
-        pytest.param(sized(199, 100), STRONG, id="below two per feature"),
-        pytest.param(sized(200, 100), MEDIUM, id="two per feature"),
-        pytest.param(sized(199, 100, 10), MEDIUM, id="ten edges per node"),
+        pytest.param(sized(999, 7), FEW, id="few nodes"),
+        pytest.param(sized(499, 100), STRONG, id="below five per feature"),
+        pytest.param(sized(500, 100), FEW, id="five per feature"),
+        pytest.param(sized(499, 100, 10), MEDIUM, id="ten edges per node"),
     ],
 )
 def test_the_rules(data: Data, expected: Regularisation) -> None:

@@ -132,7 +132,7 @@ def test_refresh_follows_the_filter() -> None:
 def test_blocks_do_not_change_the_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     data = csbm(num_nodes=60, seed=3)
     expected = SpectralPatcher(data, patch_size=6).index
-    monkeypatch.setattr("herofilter.patchers.spectral._BLOCK_BYTES", 4 * 60 * 7)
+    monkeypatch.setattr("herofilter.patchers.spectral.BLOCK_BYTES", 4 * 60 * 7)
     assert torch.equal(SpectralPatcher(data, patch_size=6).index, expected)
 
 
@@ -402,7 +402,7 @@ def test_directed_summary_is_the_full_response() -> None:
 def test_directed_patches_are_the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     data = directed_csbm(60)
     first = SpectralPatcher(data, 6, directed="keep", selection="signed")
-    monkeypatch.setattr("herofilter.patchers.spectral._BLOCK_BYTES", 4 * 60 * 7)
+    monkeypatch.setattr("herofilter.patchers.spectral.BLOCK_BYTES", 4 * 60 * 7)
     second = SpectralPatcher(data, 6, directed="keep", selection="signed")
     assert torch.equal(first.index, second.index)
     assert torch.equal(first().score, second().score)

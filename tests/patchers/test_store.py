@@ -168,7 +168,7 @@ def test_models_of_large_graphs_use_the_cache(tmp_path: Path, monkeypatch) -> No
 def test_a_cache_that_cannot_be_written_is_skipped(tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("HEROFILTER_CACHE", str(tmp_path / "file"))
-    with pytest.warns(CacheWarning, match="couldn't be kept for next time"):
+    with pytest.warns(CacheWarning, match="nothing can be kept for next time"):
         patches = storing.stored_patches(PATCHER, graph())
     assert torch.equal(patches.index, PATCHER(graph()).index)
 

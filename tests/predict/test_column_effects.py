@@ -15,7 +15,13 @@ from herofilter.data.tables.column_ranges import ColumnRange, column_ranges
 from herofilter.errors import ConfigError, GraphError
 from herofilter.nn import NodeClassifier, find_model
 from herofilter.predict import ColumnExplainer, changed_rows as changed_rows_module
-from herofilter.predict.changed_rows import ChangedGraph, ChangedTokens, changed_rows, neighbours
+from herofilter.predict.changed_rows import (
+    ChangedGraph,
+    ChangedMeans,
+    ChangedTokens,
+    changed_rows,
+    neighbours,
+)
 from herofilter.training import predict_logits, prepare, seeded, train
 from tests.awkward import AWKWARD
 
@@ -46,6 +52,8 @@ KINDS = {
     "gcn rows": ("gcn", ["feature_scaling=rows"]),
     "gcn standard": ("gcn", ["feature_scaling=standard"]),
     "nagphormer": ("nagphormer", []),
+    "neighbour booster": ("neighbour-booster", ["feature_scaling=none"]),
+    "neighbour booster standard": ("neighbour-booster", ["feature_scaling=standard"]),
 }
 
 
@@ -191,7 +199,12 @@ def test_a_part_of_a_large_graph_gives_the_same_logits(layers: int, weighted: bo
 
 def test_the_way_fits_the_model() -> None:
     data = graph()
-    for name, kind in (("herofilter", ChangedTokens), ("gcn", ChangedGraph)):
+    ways = {
+        "herofilter": ChangedTokens,
+        "gcn": ChangedGraph,
+        "neighbour-booster": ChangedMeans,
+    }
+    for name, kind in ways.items():
         model, readable_data, _ = trained(data, name)
         assert isinstance(changed_rows(model, readable_data, readable_data, 0), kind)
 
@@ -208,7 +221,7 @@ def test_a_column_at_its_mean_has_no_effect() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in AWKWARD if name != "no_features"])
-@pytest.mark.parametrize("model_name", ["herofilter", "gcn", "mlp"])
+@pytest.mark.parametrize("model_name", ["herofilter", "gcn", "mlp", "neighbour-booster"])
 def test_awkward_graphs(name: str, model_name: str) -> None:
     data = AWKWARD[name]()
     config = SMALL.replace(patch_size=4)

@@ -40,7 +40,7 @@ def browser() -> Iterator[Any]:
 class OpenPage:
     """A page in a browser, with all that went wrong on it and all that it asked the network for."""
 
-    def __init__(self, found: Any, path: Path, **options: Any) -> None:
+    def __init__(self, found: Any, path: Path, drawn: bool = True, **options: Any) -> None:
         self.context = found.new_context(**options)
         self.page = self.context.new_page()
         self.wrong: list[str] = []
@@ -49,7 +49,7 @@ class OpenPage:
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(path.as_uri())
-        if options.get("java_script_enabled", True):
+        if drawn and options.get("java_script_enabled", True):
             self.wait(options.get("color_scheme", "light"))
 
     def wait(self, scheme: str) -> None:

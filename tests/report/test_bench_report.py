@@ -37,6 +37,26 @@ def test_every_measured_model_is_on_the_page() -> None:
     assert "&lt;GCN&gt;" in render_page(page)
 
 
+def test_what_is_not_measured_is_named_and_left_out() -> None:
+    models = {f"m{number}": f"Model {number}" for number in range(9)}
+    cells = {
+        "texas": {key: Measured(0.5 + 0.01 * (key == "m1"), 0.1) for key in models},
+        "cora": {key: Measured(0.5 + 0.01 * (key == "m2"), 0.1) for key in models},
+        "actor": dict.fromkeys(models),
+    }
+    page = bench_page("Bench", "About.", "herofilter bench", models, cells)
+    assert page.subtitle == "9 models on 2 graphs"
+    assert page.sections[0].parts[0].paragraphs[1] == "Not measured yet: actor."
+    assert [row[0] for row in table(page).rows] == ["texas", "cora"]
+    # nine bars a graph would share colours
+    assert [chart.name for chart in page.charts] == ["matrix"]
+    said = "Model 1 and Model 2 have, each, the highest mean on 1 of 2 graphs."
+    assert page.charts[0].finding == said
+    nothing = bench_page("Bench", "About.", "herofilter bench", models, {"actor": {}})
+    assert not nothing.charts
+    assert "Not measured yet: actor." in render_page(nothing)
+
+
 @pytest.mark.parametrize(
     ("name", "make", "key"),
     [

@@ -3,12 +3,17 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from herofilter.report.figure import Figure, Lines, Panel, Surface
 from herofilter.report.model_report import report_page
 from herofilter.report.page import write_page
+from herofilter.report.study_page import write_index, write_study
+from herofilter.reproduce.studies.study import Summary
+from herofilter.reproduce.studies.verdict import Finding
 from tests.report.browser import OpenPage, browser
 from tests.report.subjects import CLASSES, HOSTILE, made_up
 
@@ -151,6 +156,51 @@ def test_plots_follow_the_colours_of_the_page(found: Any, path: Path) -> None:
     page.emulate_media(color_scheme="light")
     opened.wait("light")
     assert (page.evaluate(colour), page.evaluate(trace)) == light
+
+
+@pytest.fixture(scope="module")
+def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a study of a curve and a surface, and the list of studies."""
+    folder = tmp_path_factory.mktemp("studies")
+    grid = (0.0, 0.5, 1.0)
+    curve = Panel("curve", "x", "y", (Lines(HOSTILE, grid, grid),))
+    surface = Panel("surface", "x", "y", (Surface(grid, grid, (grid, grid, grid), "z"),))
+    titles, table = ("graph", "ours", "why"), (("texas", "0.5", HOSTILE),)
+    finding = Finding((HOSTILE,), "confirmed", "It holds.", titles, table)
+    study = SimpleNamespace(name="it", title="A study", reproduces="Figure 1", claim=HOSTILE)
+    figure = Figure("", (curve, surface))
+    write_study(folder, study, Summary([{"y": 1}], figure, finding), "herofilter reproduce", True)
+    write_index(folder, ["it"])
+    return folder
+
+
+@pytest.mark.parametrize("look", [DESKTOP, DARK, PHONE], ids=["light", "dark", "phone"])
+def test_pages_of_studies_look_like_the_report(
+    found: Any, studies: Path, look: dict[str, Any]
+) -> None:
+    page = studies / "it" / "figure.html"
+    opened = OpenPage(found, page, **look)
+    assert opened.requests == [page.as_uri(), (studies / "plotly.min.js").as_uri()]
+    # drawing surfaces without a graphics card is slow, and the browser says so
+    slow = ("ReadPixels", "Canvas2D")
+    assert [said for said in opened.wrong if not any(word in said for word in slow)] == []
+    assert opened.page.evaluate("window.hacked") is None
+    assert opened.page.evaluate("document.querySelectorAll('.gl-container canvas').length") > 0
+    assert opened.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert opened.axe() == []
+
+
+@pytest.mark.parametrize("look", [DESKTOP, DARK], ids=["light", "dark"])
+def test_the_list_of_studies_follows_the_scheme(
+    found: Any, studies: Path, look: dict[str, Any]
+) -> None:
+    opened = OpenPage(found, studies / "index.html", drawn=False, **look)
+    page = opened.page
+    assert opened.wrong == []
+    assert page.evaluate("document.querySelector('.study img').naturalWidth") > 100
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (paper == "rgb(20, 25, 28)") == (look is DARK)
+    assert opened.axe() == []
 
 
 def test_a_page_prints_without_its_controls(found: Any, path: Path, pictures: Path) -> None:

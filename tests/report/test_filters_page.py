@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from herofilter.report.filters_page import NEITHER, comparisons, filters_page, verdicts
-from herofilter.training.protocol import spread
+from herofilter.training.split_metrics import spread
 from tests.report.test_accuracy_page import tables
 
 ROOT = Path(__file__).parent.parent.parent

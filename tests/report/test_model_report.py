@@ -125,6 +125,45 @@ def test_a_new_model_takes_the_place_of_the_old_report(model: Path, tmp_path: Pa
     assert "wasn&#39;t recorded" in (tmp_path / "model" / "report.html").read_text()
 
 
+def test_train_puts_other_models_beside_its_own(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "hero"
+    shutil.copytree(runs / "hero", folder)
+    assert "--compare booster,mlp,gcn" in (folder / "report.html").read_text()
+    before = (folder / "metrics.json").read_bytes()
+    command = ("train", "karate", "--splits", "0,1", "--out", str(folder), "--set", "epochs=4")
+    assert run(*command, "--workers", "1", "--compare", "mlp, booster") == 0
+    assert "HeroFilter is above by" in capsys.readouterr().out
+    # the run itself was finished
+    assert (folder / "metrics.json").read_bytes() == before
+    own = json.loads(before)["splits"]
+    rivals = {rival.name: rival for rival in read_subject(folder).record.rivals}
+    assert set(rivals) == {"MLP (no edges)", "booster (no edges)"}
+    theirs = json.loads((folder / "compared" / "mlp" / "metrics.json").read_text())["splits"]
+    behind = [own[s]["test_accuracy"] - theirs[s]["test_accuracy"] for s in ("0", "1")]
+    assert list(rivals["MLP (no edges)"].behind) == pytest.approx(behind)
+    page = (folder / "report.html").read_text()
+    assert "points that HeroFilter is above" in page
+    assert "--compare booster,mlp,gcn" not in page
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ("mpl", "did you mean 'mlp'?"),
+        ("gcn,gcn", "compare must name models other than herofilter, each once (got gcn,gcn)"),
+        ("herofilter", "compare must name models other than herofilter, each once"),
+    ],
+)
+def test_what_compare_names_is_checked_first(
+    names: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("train", "karate", "--out", str(tmp_path / "run"), "--compare", names) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "run").exists()
+
+
 def test_several_runs_are_compared_in_pairs(runs: Path) -> None:
     page = runs / "comparison.html"
     assert run("report", str(runs / "hero"), str(runs / "gcn"), "--out", str(page)) == 0

@@ -9,6 +9,7 @@ from herofilter.measures import FitWarning
 from herofilter.predict import ColumnImportance
 from herofilter.report.figure import Bars
 from herofilter.report.page_parts import Chart, Facts, Notices, Section, Table, Tiles, Words
+from herofilter.report.plotly_figure import plotly_figure
 from herofilter.report.sections.filters import filter_section
 from herofilter.report.sections.graph import graph_section
 from herofilter.report.sections.making import chosen_epoch, making_section
@@ -128,6 +129,29 @@ def test_filters_are_drawn_with_what_they_are_compared_with() -> None:
     assert "Training hardly moved" in found["movement"].finding
     shares = {row[0]: row[1] for row in found["patch-homophily"].table.rows}
     assert set(shares) == {"filter-0", "filter-1", "edges of the graph", "by chance"}
+
+
+def test_choices_of_patches_up_to_the_kept_epoch_are_drawn_faintly() -> None:
+    subject = made_up()
+    assert subject.curves is not None
+    few = (-1.0, 0.0, 1.0)
+    flat = {name: [0.5, 1.0, 2.0] for name in subject.curves.end}
+    moved = replace(subject.curves, between={2: flat, 6: flat, 9: flat}, between_grid=few)
+    chart = charts(filter_section(replace(subject, curves=moved)))["movement"]
+    faint = [mark for mark in chart.figure.panels[0].marks if mark.opacity < 1]
+    # the eighth epoch was kept
+    assert [mark.name for mark in faint if mark.name.startswith("filter-0")] == [
+        "filter-0, after 2 epochs",
+        "filter-0, after 6 epochs",
+    ]
+    assert faint[0].opacity < faint[-1].opacity
+    assert list(faint[0].y) == [0.25, 0.5, 1.0]
+    assert chart.finding.endswith(
+        "Faint lines show the filters when patches were chosen anew, after 2 and 6 epochs, the "
+        "later the darker."
+    )
+    traces = plotly_figure(chart.figure)["data"]
+    assert [trace["showlegend"] for trace in traces] == [False] * 4 + [True] * 4
 
 
 def test_patch_homophily_is_that_of_the_patches() -> None:

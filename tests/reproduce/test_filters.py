@@ -73,7 +73,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
 
 
 def test_variants() -> None:
-    assert len(VARIANTS) == 12
+    assert len(VARIANTS) == 13
     configs = {name: variant_config(name) for name in VARIANTS}
     reference = Config().replace(patcher="polynomial", directed="symmetrise", patch_size=9)
     assert configs["learned"] == reference

@@ -376,6 +376,18 @@ def test_a_model_of_a_named_graph_takes_no_tables(cli: Cli, tmp_path: Path) -> N
     assert answer.json()["error"].startswith("the model must have been fitted on tables")
 
 
+def test_too_little_memory_is_no_bug(served_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = Service(Predictor.load(served_folder / "model"))
+
+    def fail(_: object) -> dict[str, Any]:
+        raise MemoryError
+
+    monkeypatch.setattr(service, "predict", fail)
+    answer = TestClient(create_app(service)).post("/predict", json={})
+    assert answer.status_code == 503
+    assert answer.json()["error"].startswith("a request must fit into memory")
+
+
 def test_a_bug_is_one_sentence_without_a_traceback(
     served_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from herofilter.data import csbm
 from herofilter.errors import RunError
 from herofilter.files import load_tensors, save_tensors
 from herofilter.nn.graph_defaults import resolve_defaults
+from herofilter.scratch import scratch_folder
 from herofilter.training import train_splits
 from herofilter.training.artifacts.checkpoint import CheckpointWarning
 from herofilter.training.artifacts.model_folder import SavedModel
@@ -46,7 +47,8 @@ def content(out: Path) -> tuple[Any, ...]:
     metrics = json.loads((out / "metrics.json").read_text())
     for entry in (metrics, *metrics["splits"].values()):
         entry.pop("seconds")
-    models = [SavedModel.load(out / f"split-{split}") for split in metrics["splits"]]
+    # of two workers either may be the first to finish
+    models = [SavedModel.load(out / f"split-{split}") for split in sorted(metrics["splits"])]
     return (
         metrics,
         [model.history for model in models],
@@ -198,22 +200,30 @@ def test_ctrl_c_leaves_the_checkpoint(tmp_path: Path) -> None:
     assert content(out) == content(tmp_path / "whole")
 
 
+def leave_scratch(folder: Path, what: str) -> None:
+    """Leave what a process that was killed while it wrote a file leaves."""
+    with scratch_folder(folder, what) as made:
+        name = made.name
+    # no process has this number
+    left = folder / name.replace(f"-{os.getpid()}-", "-99999999-")
+    left.mkdir()
+    (left / what).write_text("half")
+
+
 def test_leftovers_of_a_killed_writing_go(tmp_path: Path) -> None:
     out = tmp_path / "run"
     out.mkdir()
-    for name in (".config.yaml.abcd_123", ".checkpoint-0.safetensors.00000000"):
-        (out / name).write_text("half")
+    for name in ("config.yaml", "checkpoint-0.safetensors"):
+        leave_scratch(out, name)
     run(out)
     assert {path.name for path in out.iterdir()} == FILES
     # a split that was written before its checkpoint could be taken away
     (out / "checkpoint-1.safetensors").write_text("old")
-    for name in (".metrics.json.0123abcd", ".tmp3zUYih"):
-        (out / name).write_text("half")
-    for name in (".split-1.0123abcd", ".split-1.0123abcd.old", ".graph.a_b_c_d0"):
-        (out / name).mkdir()
-        (out / name / "weights.safetensors").write_text("half")
+    leave_scratch(out, "metrics.json")
+    leave_scratch(out / "split-1", "new")
     run(out)
     assert {path.name for path in out.iterdir()} == FILES
+    SavedModel.load(out / "split-1")
 
 
 @pytest.mark.parametrize(

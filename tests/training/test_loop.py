@@ -47,6 +47,27 @@ def contrary(data: Data) -> Data:
     return changed
 
 
+# what is recorded
+
+
+def test_the_history_has_the_filters_by_which_patches_were_chosen_anew() -> None:
+    data = one_split()
+    model, seen = hero(data), {}
+
+    def watch(event: Event) -> None:
+        # the filters after this epoch are those of the choice before the next
+        seen[event.done] = model.filter_snapshot()
+
+    result = train(model, data, dataclasses.replace(SHORT, epochs=18), watch)
+    chosen = {epoch.epoch: epoch.filters for epoch in result.history if epoch.filters}
+    assert set(chosen) == {5, 15}
+    assert all(chosen[epoch] == seen[epoch] for epoch in chosen)
+    assert chosen[5] != chosen[15]
+    assert {len(curve) for curve in chosen[5].values()} == {min(41, data.num_nodes)}
+    assert "filters" in result.history[5].to_dict()
+    assert "filters" not in result.history[6].to_dict()
+
+
 # the best state
 
 
@@ -455,3 +476,26 @@ def test_embeddings_do_not_decay() -> None:
     assert len(decay) == len(list(model.parameters()))
     assert decay[id(model.stem.embedding.weight)] == 0.0
     assert decay[id(model.stem.linear.weight)] == 0.1
+
+
+def test_huge_features_are_named_as_the_cause() -> None:
+    data = one_split()
+    data.x = data.x / data.x.abs().max() * 3e38
+    with pytest.raises(RunError) as caught:
+        train(Linear(), data, TrainConfig(epochs=9, feature_scaling="none"))
+    said = str(caught.value)
+    assert said.startswith("the training loss must be a number (got ")
+    assert said.endswith("(feature_scaling=standard)")
+    assert "scale the features, which reach " in said
+
+
+def test_the_best_state_is_kept_when_the_loss_is_no_number() -> None:
+    class Diverging(Linear):
+        def forward(self, data: Data, nodes: Tensor | None = None) -> Tensor:
+            factor = float("inf") if len(self.seen) > 2 else 1.0
+            return super().forward(data, nodes) * factor
+
+    model = Diverging()
+    with pytest.raises(RunError, match="in epoch 3"), seeded(0):
+        train(model, one_split(), TrainConfig(epochs=9))
+    assert all(bool(value.isfinite().all()) for value in model.state_dict().values())

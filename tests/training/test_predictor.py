@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from torch import Tensor, nn
@@ -14,7 +15,8 @@ from torch_geometric.data import Data
 import herofilter
 from herofilter import HeroFilterClassifier, Predictor
 from herofilter.config import Config
-from herofilter.data import GraphSpec, csbm
+from herofilter.data import GraphSpec, TableGraph, csbm
+from herofilter.data.tables.encoder import FeatureEncoder
 from herofilter.errors import GraphError
 from herofilter.nn import NodeClassifier, registry
 from herofilter.nn.classifier import select
@@ -130,6 +132,27 @@ def test_labels_of_another_graph_mean_nothing() -> None:
 def test_a_class_without_training_nodes_has_a_probability() -> None:
     fit = fit_model(with_validation(graph(), 0.3), (*NAMES, "dog"), "herofilter", SMALL)
     assert fit.predict_proba().shape == (80, 4)
+
+
+def test_what_is_kept_is_what_validation_chose() -> None:
+    # patches are chosen often, and the filters go on moving after the best epoch
+    config = SMALL.replace(epochs=12, patience=12, refresh_every=1, filter_lr=0.5, lr=0.2)
+    data = with_validation(csbm(60, 3, average_degree=4, seed=1), 0.3)
+    trained = recipe.fit_split(recipe.PreparedGraphs(data, 3), "herofilter", config)
+    assert trained.result.best_epoch < len(trained.result.history) - 1
+    before = trained.logits("val")[0]
+    table = TableGraph(data, pa.array(range(60)), NAMES, FeatureEncoder(()))
+    kept = recipe.make_predictor(trained, table, calibrate=False)
+    nodes = data.val_mask.nonzero().view(-1)
+    torch.testing.assert_close(kept.predict_proba()[nodes], before.double().softmax(1))
+    assert not torch.equal(*_choices(trained.network))
+
+
+def _choices(network: NodeClassifier) -> tuple[Tensor, Tensor]:
+    """Return the patches of the model, and those that its last weights would choose."""
+    kept = network.patches().index.clone()
+    network.refresh()
+    return kept, network.patches().index
 
 
 @pytest.mark.parametrize("model", ["herofilter", "auto"])

@@ -89,7 +89,8 @@ def test_no_features_become_degrees_and_train() -> None:
     data = one_split()
     data.x = None
     data.num_nodes = 80
-    config = SMALL.replace(epochs=60, patience=60, dropout=0.0, weight_decay=0.0)
+    free = {"dropout": 0.0, "drop_path": 0.0, "weight_decay": 0.0}
+    config = SMALL.replace(epochs=60, patience=60, **free)
     _, result = train_split(prepare(data, config), "herofilter", config, 0)
     # one learned vector per node can fit any labels
     assert result.history[-1].train_loss < 0.1 * result.history[0].train_loss

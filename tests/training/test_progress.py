@@ -31,8 +31,9 @@ def advanced() -> Progress:
         weight.grad = torch.randn(weight.shape)
         made.optimizers[0].step()
     made.stopping.update(0, Score(0.5, 1.0), made.model)
-    made.history.append(Epoch(0, 1.5, 1.0, 0.5))
+    made.history.append(Epoch(0, 1.5, 1.0, 0.5, {"low": [0.5, 1.0]}))
     made.end_epoch()
+    made.filters = {"low": [0.25, 1.0]}
     made.batches(torch.arange(20), 4)
     torch.rand(3, generator=made.generator)
     made.end_step(2.0)
@@ -84,7 +85,8 @@ def test_everything_is_taken_up() -> None:
         assert all(torch.equal(again[key], tensors[key]) for key in again)
     assert target.scalars() == scalars
     assert (target.epoch, target.step, target.loss) == (1, 2, 3.0)
-    assert target.history == [Epoch(0, 1.5, 1.0, 0.5)]
+    assert target.history == [Epoch(0, 1.5, 1.0, 0.5, {"low": [0.5, 1.0]})]
+    assert target.filters == {"low": [0.25, 1.0]}
     assert target.stopping.best == Score(0.5, 1.0)
     rest = (made.batches(torch.arange(20), 4) for made in (source, target))
     assert all(torch.equal(*pair) for pair in zip(*rest, strict=True))

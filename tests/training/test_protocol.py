@@ -16,8 +16,9 @@ from herofilter.errors import ConfigError, GraphError
 from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.training import default_workers, prepare, protocol, train_splits
 from herofilter.training.artifacts.model_folder import SavedModel
-from herofilter.training.protocol import WORTH_A_PROCESS, ranking_spreads, spread
+from herofilter.training.protocol import WORTH_A_PROCESS
 from herofilter.training.recipe import train_split
+from herofilter.training.split_metrics import ranking_spreads, spread
 from tests.events import epochs, steps, stop_in, told
 from tests.training.graphs import SMALL, graph
 

@@ -15,6 +15,7 @@ from torch_geometric.utils import index_to_mask
 
 from herofilter.data.datasets.quantiles import even_quantile_classes
 from herofilter.data.datasets.storage import TIMEOUT_SECONDS, RawFile, raw_folder, reading
+from herofilter.data.npz_file import read_arrays
 from herofilter.data.splits import random_splits
 from herofilter.errors import MissingExtraError
 
@@ -118,8 +119,8 @@ def _csv(path: Path, kind: type[np.generic]) -> np.ndarray:
 
 
 def _archive(path: Path) -> dict[str, np.ndarray]:
-    with reading(path, "numpy's npz layout"), np.load(path, allow_pickle=False) as archive:
-        return {key: archive[key] for key in archive.files}
+    with reading(path, "numpy's npz layout"):
+        return read_arrays(path)
 
 
 def _year_masks(arrays: Mapping[str, np.ndarray]) -> tuple[Tensor, Tensor, Tensor]:

@@ -12,7 +12,13 @@ from torch_geometric.data import Data
 from herofilter.data.checks import MASKS
 from herofilter.data.features import csr_tensor, density, to_sparse
 from herofilter.errors import CacheWarning
-from herofilter.files import DamagedFileError, cache_folder, load_tensors, save_tensors
+from herofilter.files import (
+    DamagedFileError,
+    cache_folder,
+    load_tensors,
+    save_tensors,
+    warn_unkept,
+)
 
 # raise it when a reader changes what it returns
 _FORMAT = 1
@@ -43,12 +49,7 @@ def cached_graph(key: str, build: Callable[[], Data], paths: Sequence[Path]) -> 
     try:
         _save(graph_path(key), data, current)
     except OSError as error:
-        warnings.warn(
-            f"the parsed graph {key!r} couldn't be kept in {graph_path(key).parent} ({error}); "
-            "set HEROFILTER_CACHE to a folder that can be written to",
-            CacheWarning,
-            stacklevel=2,
-        )
+        warn_unkept(error)
     return data
 
 

@@ -12,12 +12,14 @@ from torch_geometric.utils import to_undirected
 from herofilter.data.checks import MASKS, check_graph
 from herofilter.data.datasets.storage import RawFile, reading
 from herofilter.data.graph_path import check_npz_file
+from herofilter.data.npz_file import array_names, read_arrays
 from herofilter.data.splits import random_splits
 from herofilter.errors import DatasetError
 
 _URL = "https://github.com/yandex-research/heterophilous-graphs/raw/main/data"
 _REQUIRED = ("edges", "node_labels")
 _MASK_KEYS = ("train_masks", "val_masks", "test_masks")
+_KEYS = (*_REQUIRED, *_MASK_KEYS, "node_features", "directed")
 
 
 def npz_file(folder: str, stem: str) -> RawFile:
@@ -58,30 +60,43 @@ def read_collected(paths: Mapping[str, Path], directed: bool = False) -> Data:
 
 def _read(file: Path, directed: bool = False) -> Data:
     check_npz_file(file)
-    with reading(file, "numpy's npz layout"), np.load(file, allow_pickle=False) as archive:
-        arrays = {key: archive[key] for key in archive.files}
+    with reading(file, "numpy's npz layout"):
+        arrays = read_arrays(file, _KEYS)
+        # foreign names may have line ends in them
+        others = sorted(" ".join(name.split()) for name in array_names(file)[:20])
     missing = [key for key in _REQUIRED if key not in arrays]
     given_masks = [key for key in _MASK_KEYS if key in arrays]
     if given_masks:
         missing += [key for key in _MASK_KEYS if key not in arrays]
     if missing:
         raise DatasetError(
-            f"{file} must hold {', '.join(missing)} (it holds {', '.join(sorted(arrays))}); "
+            f"{file} must hold {', '.join(missing)} (it holds {', '.join(others)}); "
             "read_npz lists the keys of the layout"
         )
-    directed = directed or bool(arrays.get("directed", False))
+    given = arrays.get("directed", np.array(False))
+    if given.size != 1 or given.dtype.kind not in "biu":
+        raise DatasetError(
+            f"directed in {file} must be true or false (got {given.dtype} of shape "
+            f"{list(given.shape)}); save it as directed=True, or leave it out"
+        )
+    directed = directed or bool(given.item())
     return _graph(file, arrays, seeded=not given_masks, directed=directed)
 
 
 def _graph(file: Path, arrays: dict[str, np.ndarray], *, seeded: bool, directed: bool) -> Data:
     with reading(file, "the layout that read_npz describes"):
-        y = torch.from_numpy(arrays["node_labels"])
-        edges = torch.from_numpy(arrays["edges"].astype(np.int64, casting="same_kind"))
-        data = Data(edge_index=edges.reshape(-1, 2).t().contiguous(), y=y, num_nodes=y.size(0))
+        y = torch.from_numpy(_shaped(arrays, "node_labels", (1,)))
+        # native byte order, which torch wants
+        pairs = _shaped(arrays, "edges", (1, 2)).astype(np.int64, casting="same_kind")
+        if pairs.size and (pairs.ndim != 2 or pairs.shape[1] != 2):
+            raise ValueError(f"edges must have the shape [m, 2], not {list(pairs.shape)}")
+        edges = torch.from_numpy(pairs.reshape(-1, 2))
+        data = Data(edge_index=edges.t().contiguous(), y=y, num_nodes=y.size(0))
         if "node_features" in arrays:
-            data.x = torch.from_numpy(arrays["node_features"]).to(torch.float32)
+            features = _shaped(arrays, "node_features", (2,))
+            data.x = torch.from_numpy(features.astype(np.float32, casting="same_kind"))
         for name, key in () if seeded else zip(MASKS, _MASK_KEYS, strict=True):
-            data[name] = _mask(arrays[key])
+            data[name] = _mask(_shaped(arrays, key, (1, 2)))
     data.name = file.stem
     data.variant = "random 48/32/20" if seeded else "splits of the file"
     check_graph(data)
@@ -91,6 +106,14 @@ def _graph(file: Path, arrays: dict[str, np.ndarray], *, seeded: bool, directed:
     if seeded:
         data.train_mask, data.val_mask, data.test_mask = random_splits(data.y, 10)
     return data
+
+
+def _shaped(arrays: Mapping[str, np.ndarray], key: str, sizes: tuple[int, ...]) -> np.ndarray:
+    """Return an array of numbers with one of some numbers of dimensions."""
+    array = arrays[key]
+    if array.ndim not in sizes or array.dtype.kind not in "biuf":
+        raise ValueError(f"{key} can't be {array.dtype} of shape {list(array.shape)}")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def _mask(array: np.ndarray) -> Tensor:

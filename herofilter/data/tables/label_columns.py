@@ -92,7 +92,7 @@ def read_split(column: pa.ChunkedArray, name: str) -> dict[str, Tensor]:
         >>> read_split(pa.chunked_array([["train", "Test", None]]), "part")["test_mask"]
         tensor([False,  True, False])
     """
-    words = pc.utf8_lower(pc.utf8_trim_whitespace(column.cast(pa.string())))
+    words = pc.utf8_lower(pc.utf8_trim_whitespace(_as_text(column, f"split column {name!r}")))
     words = pc.if_else(pc.equal(words, ""), None, words)
     found = pc.index_in(words, value_set=pa.array(list(_PARTS)))
     strange = words.filter(pc.and_(pc.is_valid(words), pc.is_null(found)))
@@ -127,8 +127,17 @@ def _categorical(column: pa.ChunkedArray, name: str, text: bool) -> pa.ChunkedAr
         if distinct > _MOST_NUMBERS:
             raise _regression(name, f"{distinct} different numbers")
     elif not is_string(column.type) and not pa.types.is_boolean(column.type):
-        column = column.cast(pa.string())
+        column = _as_text(column, f"label {name!r}")
     return column
+
+
+def _as_text(column: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowException as error:
+        raise GraphError(
+            f"the {what} must hold text, integers or booleans (got {column.type}); convert it"
+        ) from error
 
 
 def _guess(column: pa.ChunkedArray) -> pa.ChunkedArray:

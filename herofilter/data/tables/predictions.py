@@ -15,6 +15,7 @@ from torch_geometric.data import Data
 from herofilter.callbacks import Callback, notify
 from herofilter.data.checks import MASKS
 from herofilter.data.tables.label_columns import class_text
+from herofilter.data.tables.safe_cells import safe_cell, safe_cells
 from herofilter.data.tables.table_path import PARQUET, check_table_target
 from herofilter.errors import GraphError
 from herofilter.files import atomic_path
@@ -33,6 +34,7 @@ def write_predictions(
     callback: Callback | None = None,
     labels: Tensor | None = None,
     parts: Tensor | None = None,
+    safe: bool = False,
 ) -> None:
     """Write what is known and predicted of each node, atomically.
 
@@ -51,6 +53,8 @@ def write_predictions(
         callback: takes events of stage ``rows``: rows that are written.
         labels: ``[b]``, the known classes, -1 for none; by default none is known.
         parts: ``[b]``, 0 for train, 1 for val, 2 for test, -1 for none of them, the default.
+        safe: whether ids and classes that a spreadsheet program would run as formulas get a quote
+            in front in CSV files; see :func:`~herofilter.data.tables.safe_cells.safe_cells`.
 
     Example:
         >>> import tempfile, torch
@@ -64,6 +68,8 @@ def write_predictions(
     pieces = [probabilities] if isinstance(probabilities, Tensor) else probabilities
     path, done, writer = Path(path), 0, None
     check_table_target(path)
+    if safe and path.suffix not in PARQUET:
+        ids, classes = safe_cells(ids), [safe_cell(name) for name in classes]
     with atomic_path(path) as scratch:
         try:
             for piece in pieces:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
+from herofilter.data.tables.plain_types import plain_types
 from herofilter.data.tables.table_path import PARQUET, check_encoding, table_ending
 from herofilter.errors import DatasetError
 
@@ -59,10 +60,10 @@ class OpenTable:
         """Return ``columns``, or all of them; those in ``text`` stay text in a text file."""
         wanted = list(self.names if columns is None else dict.fromkeys(columns))
         if self.held is not None:
-            return self.held.select(wanted)
+            return plain_types(self.held.select(wanted))
         with _reading(self.path, self.what, self.encoding):
             if self.delimiter is None:
-                return pyarrow.parquet.read_table(self.path, columns=wanted)
+                return plain_types(pyarrow.parquet.read_table(self.path, columns=wanted))
             return _read_text(self.path, self.delimiter, self.encoding, wanted, text)
 
     def check_rows(self, table: pa.Table) -> None:

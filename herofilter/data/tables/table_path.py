@@ -1,5 +1,6 @@
 """Which files can be tables, told by their endings before pyarrow is loaded."""
 
+import os
 from pathlib import Path
 
 from herofilter.errors import ConfigError, DatasetError
@@ -22,8 +23,9 @@ def table_ending(path: Path, what: str) -> str:
         Traceback (most recent call last):
         herofilter.errors.DatasetError: the edges must be an existing file (got none.csv); ...
     """
-    if not path.exists():
-        raise DatasetError(f"the {what} must be an existing file (got {path}); check the path")
+    if not os.path.exists(path):
+        shown = str(path) if len(str(path)) <= 200 else f"{str(path)[:200]}…"
+        raise DatasetError(f"the {what} must be an existing file (got {shown}); check the path")
     endings = [ending.lower() for ending in path.suffixes]
     if endings and endings[-1] in PACKED:
         endings.pop()
@@ -37,6 +39,12 @@ def table_ending(path: Path, what: str) -> str:
         raise DatasetError(
             f"the {what} must be a file that ends in .csv, .tsv or .parquet (got {path}); "
             "rename it, or give a table in memory"
+        )
+    if not os.path.isfile(path) and not (ending in PARQUET and os.path.isdir(path)):
+        # a device or a pipe might never end
+        raise DatasetError(
+            f"the {what} must be a regular file (got {path}, a folder, a device or a pipe); "
+            "save it as a file"
         )
     return ending
 

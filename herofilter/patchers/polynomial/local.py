@@ -17,7 +17,7 @@ from herofilter.patchers.polynomial.local_kernel import (
     local_rows,
     local_space,
 )
-from herofilter.patchers.ppr.push_graph import positions_of_nodes, rescale
+from herofilter.patchers.ppr.push_graph import PushGraph, positions_of_nodes, rescale
 from herofilter.patchers.relations import Relation
 from herofilter.patchers.row_filling import fill_rows
 
@@ -35,7 +35,7 @@ class LocalPolynomial(Relation):
     the error can be. Scores are ranked as by :func:`polynomial_top`.
 
     Args:
-        adjacency: the symmetric adjacency matrix, not normalised.
+        adjacency: the symmetric adjacency matrix, not normalised, or the graph made from it.
         coefficients: :math:`\theta`, [F, K + 1], or [K + 1] for one filter.
         eps: the limit, relative to the filter's largest error factor.
         ego_first: whether the node itself is left out of the ranking; :meth:`top` then keeps
@@ -53,14 +53,14 @@ class LocalPolynomial(Relation):
 
     def __init__(
         self,
-        adjacency: sp.csr_array,
+        adjacency: sp.csr_array | PushGraph,
         coefficients: np.ndarray,
         eps: float = EPS,
         ego_first: bool = True,
         refine: int = 0,
         margin: float = 0.01,
     ) -> None:
-        self.graph = rescale(adjacency)
+        self.graph = adjacency if isinstance(adjacency, PushGraph) else rescale(adjacency)
         if not self.graph.symmetric:
             raise GraphError(
                 "the adjacency must be symmetric for a local polynomial (got one with directed "

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from herofilter.files import DamagedFileError
 from herofilter.jit import compiled
+from herofilter.patchers.ppr.edge_files import EdgeFiles, read_row
 from herofilter.patchers.ppr.prefetch import prefetch
 from herofilter.patchers.ppr.push import PushRule
 from herofilter.patchers.ppr.push_graph import PushGraph
@@ -76,12 +78,22 @@ class TablePush:
         ends: :func:`degrees_of_ends` of it.
         rule: when to stop; without ``refine``.
         bits: the first table has :math:`2^{bits}` entries.
+        files: where edges are, if they aren't in the graph.
     """
 
     def __init__(
-        self, graph: PushGraph, ends: np.ndarray, rule: PushRule, bits: int = BITS
+        self,
+        graph: PushGraph,
+        ends: np.ndarray,
+        rule: PushRule,
+        bits: int = BITS,
+        *,
+        files: EdgeFiles | None = None,
     ) -> None:
-        self.graph, self.ends, self.rule = graph, ends, rule
+        if files is not None:
+            # room for one row each
+            graph, ends = graph._replace(indices=files.indices, weights=files.weights), files.ends
+        self.graph, self.ends, self.rule, self.files = graph, ends, rule, files
         self.bits, self.misses = bits, 0
         self.tables: dict[int, PushTable] = {}
 
@@ -106,8 +118,14 @@ class TablePush:
         if bits not in self.tables:
             self.tables[bits] = make_table(self.graph, bits)
         edges, count = push_rows_in_table(
-            self.graph, self.ends, self.tables[bits], self.rule, sources, index, score
+            *(self.graph, self.ends, self.tables[bits], self.rule),
+            *(sources, index, score, self.files),
         )
+        if count < 0:
+            raise DamagedFileError(
+                "the edges of the prepared graph must be readable to their end, but a file is too "
+                "short; delete the folder of patches and make it anew"
+            )
         return int(edges), int(count)
 
     def _missed(self) -> None:
@@ -117,10 +135,13 @@ class TablePush:
 
 
 @compiled(nogil=True)
-def spread_in_table(graph: Any, ends: Any, table: Any, c: float, eps: float, v: int) -> Any:
+def spread_in_table(
+    graph: Any, ends: Any, table: Any, c: float, eps: float, v: int, files: Any
+) -> Any:
     """Push from ``v`` to the end; return the number of nodes touched and of edges read.
 
-    The last value is False if the nodes would fill more than three quarters of the table.
+    The last value is 1, or 0 if the nodes would fill more than three quarters of the table. With
+    ``files`` each row of edges is read into the arrays; it is -1 if that fails.
     """
     keys, state, queue = table.keys, table.state, table.queue
     slots, touched, degrees = table.slots, table.touched, table.degrees
@@ -157,8 +178,12 @@ def spread_in_table(graph: Any, ends: Any, table: Any, c: float, eps: float, v: 
             prefetch(ends, last)
         start, stop = np.uint64(indptr[u]), np.uint64(indptr[u + one])
         if int(count + (stop - start)) > most:
-            return int(count), edges, False
+            return int(count), edges, 0
         edges += int(stop - start)
+        if files is not None:
+            if not read_row(files, start, stop - start):
+                return int(count), edges, -1
+            start, stop = np.uint64(0), stop - start
         total = state[entry, 0]
         limit = eps * degree[u]
         # rounded as in push, where the sum with the limit is what is kept
@@ -185,7 +210,7 @@ def spread_in_table(graph: Any, ends: Any, table: Any, c: float, eps: float, v: 
             queue[tail] = s
             tail = (tail + np.uint64(crossed)) & mask
             waiting += int(crossed)
-    return int(count), edges, True
+    return int(count), edges, 1
 
 
 @compiled(nogil=True)
@@ -210,18 +235,18 @@ def rank_in_table(
 
 @compiled(nogil=True)
 def push_rows_in_table(
-    graph: Any, ends: Any, table: Any, rule: Any, sources: Any, index: Any, score: Any
+    graph: Any, ends: Any, table: Any, rule: Any, sources: Any, index: Any, score: Any, files: Any
 ) -> Any:
     """Fill rows until one doesn't fit into the table, and leave it empty.
 
     Returns:
-        the edges read for the filled rows, and the number of these rows.
+        the edges read for the filled rows, and the number of these rows; -1 if a file failed.
     """
     total, keys, state = 0, table.keys, table.state
     for i in range(sources.shape[0]):
         v = sources[i]
-        count, edges, fits = spread_in_table(graph, ends, table, rule.c, rule.eps, v)
-        if fits:
+        count, edges, fits = spread_in_table(graph, ends, table, rule.c, rule.eps, v, files)
+        if fits == 1:
             total += edges
             rank_in_table(graph, table, count, rule, v, index[i], score[i])
         if _SHARE * count > keys.shape[0]:
@@ -231,6 +256,6 @@ def push_rows_in_table(
             for s in table.slots[:count]:
                 keys[s] = _EMPTY
                 state[s] = 0.0
-        if not fits:
-            return total, i
+        if fits < 1:
+            return total, i if fits == 0 else -1
     return total, sources.shape[0]

@@ -3,11 +3,13 @@
 import torch
 from torch import Tensor
 
+from herofilter.measures.fit_warning import listed
 from herofilter.patchers.patches import EGO
 from herofilter.predict.slot_words import slot_words
 from herofilter.report.figure import Bars, Figure, Lines, Panel
 from herofilter.report.interval import percent
 from herofilter.report.page_parts import Chart, Charts, Section, Words
+from herofilter.report.sections.making import chosen_epoch
 from herofilter.report.subject import Curves, Subject
 from herofilter.settings import RELATIONS
 
@@ -17,6 +19,8 @@ _NO_PATCHES = (
 )
 _LONG = 3
 _GREY = 5
+# opacities of the first and the last curve between start and end
+_PALEST, _DARKEST = 0.2, 0.6
 _FIXED = "The patches of this model are chosen by a fixed rule, so no filter was learned."
 
 
@@ -28,7 +32,8 @@ def filter_section(subject: Subject) -> Section:
     charts = _homophily(subject)
     if subject.curves is None:
         return Section("filter", title, (Words((_FIXED,)), Charts(tuple(charts))))
-    moved = [] if not subject.curves.start else [_movement(subject.curves)]
+    kept = chosen_epoch(subject.record)
+    moved = [_movement(subject.curves, kept)] if subject.curves.start else []
     words = (
         "A filter g(λ) weighs the frequencies of the graph: near λ = 1 neighbours are alike, near "
         "λ = −1 they differ. The patch of a node holds those nodes to which the filter gives the "
@@ -91,9 +96,22 @@ def _character(name: str, grid: Tensor, values: Tensor) -> str:
     return f"{name} answers most at λ = {at}: {kind}."
 
 
-def _movement(curves: Curves) -> Chart:
+def _movement(curves: Curves, chosen: int | None) -> Chart:
     grid = curves.grid.double().tolist()
-    marks = []
+    # later choices are of no consequence for what was kept
+    between = [epoch for epoch in curves.between if chosen is None or epoch <= chosen]
+    marks = [
+        Lines(
+            f"{name}, after {epoch} epochs",
+            curves.between_grid,
+            _scaled(torch.tensor(curves.between[epoch][name])),
+            markers=False,
+            colour=number,
+            opacity=_PALEST + (_DARKEST - _PALEST) * (position + 1) / len(between),
+        )
+        for position, epoch in enumerate(between)
+        for number, name in enumerate(curves.end)
+    ]
     changes = {}
     for number, (name, values) in enumerate(curves.end.items()):
         start = curves.start[name]
@@ -119,6 +137,12 @@ def _movement(curves: Curves) -> Chart:
     )
     if changes[most] < 0.05:
         finding = "Training hardly moved the filters: they already fitted the graph."
+    if between:
+        after = listed([str(epoch) for epoch in between])
+        finding += (
+            f" Faint lines show the filters when patches were chosen anew, after {after} epochs"
+            f"{', the later the darker' if len(between) > 1 else ''}."
+        )
     return Chart("movement", "How training moved the filters", finding, Figure("", (panel,)))
 
 

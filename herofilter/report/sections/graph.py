@@ -64,9 +64,9 @@ def _heterophily(subject: Subject) -> Chart:
     known = known[~known.isnan() & (subject.labels >= 0)]
     bins = (known * _BINS).floor().long().clamp(max=_BINS - 1)
     counts = torch.bincount(bins, minlength=_BINS)
-    names = [f"{10 * low}–{10 * low + 10} %" for low in range(_BINS)]
+    names = [f"{10 * low}–{10 * low + 10}" for low in range(_BINS)]
     bars = Bars("nodes", names, [float(value) for value in counts])
-    panel = Panel("", "neighbours of another class", "nodes", (bars,))
+    panel = Panel("", "neighbours of another class (%)", "nodes", (bars,))
     most = float((known > 0.5).double().mean()) if known.numel() else 0.0
     finding = (
         f"For {percent(most, 0)} of the nodes more than half of the neighbours are of another "

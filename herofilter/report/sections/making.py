@@ -9,6 +9,7 @@ from herofilter.report.interval import percent
 from herofilter.report.page_parts import Chart, Charts, Code, Facts, Part, Section, Table, Words
 from herofilter.report.subject import Record, Subject
 
+_GREY = 5
 _MOST_POINTS = 400
 _PARTS = {"train": "training nodes", "val": "validation nodes", "test": "test nodes"}
 
@@ -134,7 +135,7 @@ def _loss_finding(history: list[dict[str, Any]]) -> str:
 
 def _mark(epoch: int, low: float, high: float) -> Lines:
     place = (float(epoch), float(epoch))
-    return Lines("chosen epoch", place, (low, high), markers=False, dashed=True)
+    return Lines("chosen epoch", place, (low, high), markers=False, dashed=True, colour=_GREY)
 
 
 def _share(entry: dict[str, Any]) -> float:

@@ -10,6 +10,7 @@ from herofilter.report.interval import (
     mean_error,
     percent,
     percent_bars,
+    points,
     share_error,
     share_interval,
 )
@@ -20,6 +21,10 @@ from herofilter.training.metrics import full_score
 
 _WORDS = {"test": "test", "val": "validation"}
 _MOST_CLASSES = 16
+_HOW_TO_COMPARE = (
+    "For other models beside it, give the command again with --compare booster,mlp,gcn and this "
+    "folder as --out: they are trained on the same splits."
+)
 _BINS = 10
 
 
@@ -31,7 +36,11 @@ def quality_section(subject: Subject) -> Section:
         return Section(name, title, (Words((words,)),))
     measured = _measures(subject)
     parts: list[Part] = [_tiles(subject, measured), Words((_opening(subject),))]
-    parts += [_comparison(subject), Charts((_confusion(subject), _reliability(subject)))]
+    parts += [
+        _comparison(subject),
+        *_in_pairs(subject),
+        Charts((_confusion(subject), _reliability(subject))),
+    ]
     parts.append(Charts((by_heterophily(subject), by_degree(subject))))
     parts.append(_classes(subject, measured))
     return Section(name, title, tuple(parts))
@@ -117,16 +126,41 @@ def _comparison(subject: Subject) -> Chart:
     others = Bars("", names, (None, *shown[1:]), (None, *reach[1:]), None, ".1f", 5)
     panel = Panel("", "", "accuracy (%)", (own, others), y_range=(0, 100), stacked=True)
     best = max(range(1, len(names)), key=lambda position: values[position])
-    lead = 100 * (accuracy - values[best])
+    lead, sure = 100 * (accuracy - values[best]), reach[0]
+    behind = rivals[best - 2].behind if best > 1 else ()
+    paired = mean_error(behind)
+    if paired is not None:
+        # splits differ in difficulty, so pairs tell more
+        lead, sure = 100 * sum(behind) / len(behind), 100 * paired
     remarks = " ".join(rival.remark for rival in rivals if rival.remark)
     return Chart(
         "comparison",
         "Accuracy beside other models, with 95 % intervals",
-        f"{_lead(subject.model, names[best], lead, reach[0])} {remarks}".strip(),
+        f"{_lead(subject.model, names[best], lead, sure)} {remarks}".strip(),
         _one(panel),
         wide=True,
         height=300,
     )
+
+
+def _in_pairs(subject: Subject) -> list[Part]:
+    """Return the differences from models on the same splits; or how to get some, for a run."""
+    rows = tuple(
+        (
+            rival.name,
+            str(len(rival.behind)),
+            points(rival.behind),
+            str(sum(value > 0 for value in rival.behind)),
+            str(sum(value < 0 for value in rival.behind)),
+        )
+        for rival in subject.record.rivals
+        if rival.behind
+    )
+    if rows:
+        own = subject.model
+        titles = ("model", "common splits", f"points that {own} is above", "better on", "worse on")
+        return [Table(titles, rows, "Split by split, with 95 % intervals of the mean difference")]
+    return [Words((_HOW_TO_COMPARE,))] if subject.record.splits else []
 
 
 def _lead(own: str, other: str, points: float, error: float) -> str:
@@ -150,7 +184,7 @@ def _confusion(subject: Subject) -> Chart:
     if int(off.sum()):
         row, column = divmod(int(off.argmax()), number)
         finding = (
-            f"The commonest mistake: {count(int(off.max()), 'node')} of class "
+            f"The commonest mistake: {count(int(off.max()), 'node')} of "
             f"{subject.classes[row]} taken for {subject.classes[column]}."
         )
     if number > len(names):

@@ -66,6 +66,10 @@ function startExplorer(explorer, data) {
     return made;
   }
 
+  // letters on a phone are larger beside the drawing
+  const narrow = window.matchMedia("(max-width: 720px)");
+  const longest = () => (narrow.matches ? 10 : 19);
+
   function dot(node, x, y, both) {
     const fill = colour(kindOf(node)), known = nodes.known[node] >= 0;
     const made = draw("g", {}, draw("circle", { cx: x, cy: y, r: 8, fill: known ? fill : "none", stroke: fill, "stroke-width": 2.5 }));
@@ -83,7 +87,7 @@ function startExplorer(explorer, data) {
       const x = 300 + direction * (60 + 85 * Math.cos(angle)), y = 180 + 145 * Math.sin(angle);
       made.prepend(draw("line", { x1: 300, y1: 180, x2: x, y2: y, stroke: "currentColor", "stroke-opacity": 0.22 }));
       made.append(dot(node, x, y, others.has(node)),
-        draw("text", { x: x + direction * 16, y: y + 4, "text-anchor": direction > 0 ? "start" : "end" }, short(nodes.id[node], 19)));
+        draw("text", { x: x + direction * 16, y: y + 4, "text-anchor": direction > 0 ? "start" : "end" }, short(nodes.id[node], longest())));
     });
     return made;
   }
@@ -95,7 +99,7 @@ function startExplorer(explorer, data) {
     const words = `Drawing: ${neighbours.length} neighbours in the graph on the left, ${members.length} nodes of the patch on the right, ${both} are both.`;
     const made = draw("svg", { viewBox: "0 0 600 350", role: "img", "aria-label": words, style: "color: var(--soft)" });
     made.append(side(neighbours, -1, inPatch, "neighbours in the graph"), side(members, 1, near, "chosen for the patch"), dot(node, 300, 180, false),
-      draw("text", { x: 300, y: 345, "text-anchor": "middle" }, short(nodes.id[node], 48)));
+      draw("text", { x: 300, y: 206, "text-anchor": "middle", class: "own" }, short(nodes.id[node], longest())));
     return made;
   }
 

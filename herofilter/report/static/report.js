@@ -49,6 +49,14 @@
       copy[key] = { ...layout[key], gridcolor: grid, zerolinecolor: line, linecolor: line, automargin: true };
       if (narrow.matches && layout[key].type !== "category") copy[key].nticks = 6;
     }
+    for (const key of Object.keys(layout).filter((name) => /^scene/.test(name))) {
+      // from far enough away that no corner is cut off
+      copy[key] = { ...layout[key], bgcolor: "rgba(0,0,0,0)", aspectmode: "cube", camera: { eye: { x: 1.7, y: 1.7, z: 0.9 } } };
+      for (const axis of ["xaxis", "yaxis", "zaxis"]) {
+        copy[key][axis] = { ...layout[key][axis], color: ink, gridcolor: line, zerolinecolor: line };
+      }
+      copy.dragmode = "turntable";
+    }
     return copy;
   }
 

@@ -22,10 +22,10 @@ from herofilter.reproduce.speed.child import peak_gib
 from herofilter.reproduce.speed.scale_work import PATENTS_EDGES, PATENTS_NODES
 from herofilter.reproduce.speed.timing import repeated, seconds_of
 from herofilter.training import prepare
-from herofilter.training.loop import EVAL_BATCH
 from herofilter.training.prefetch import logit_chunks
 from herofilter.training.prepare import prepare_for
 from herofilter.training.seeding import seeded
+from herofilter.training.steps import EVAL_BATCH
 
 _CACHE = "HEROFILTER_CACHE"
 # names of graphs in this benchmark, and their datasets

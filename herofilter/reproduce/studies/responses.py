@@ -19,8 +19,8 @@ from herofilter.reproduce.studies.study import Finished, Record, Task
 from herofilter.reproduce.studies.training_task import QUICK
 from herofilter.spectral import normalised_adjacency
 from herofilter.training import prepare
-from herofilter.training.protocol import split_metrics
 from herofilter.training.recipe import train_split
+from herofilter.training.split_metrics import split_metrics
 
 POINTS = 41
 ORDER = 10

@@ -10,6 +10,7 @@ from herofilter.report.figure import Figure
 from herofilter.reproduce.result_file import Key, config_hash
 from herofilter.reproduce.studies.graphs import graph_variant
 from herofilter.reproduce.studies.verdict import Finding
+from herofilter.training.search.space import PATCHED
 
 Record = dict[str, Any]
 Row = dict[str, Any]
@@ -97,13 +98,17 @@ class Study(ABC):
 
 
 def settings_hash(model: str, config: Config) -> str:
-    """Return the hash of a model with all of its settings.
+    """Return the hash of a model with all of its settings; ``drop_path`` is of mixers alone.
 
     Example:
         >>> settings_hash("gcn", Config()) == settings_hash("gcn", Config().replace(lr=0.02))
         False
     """
-    return config_hash(model, _flat(config.to_dict()))
+    settings = _flat(config.to_dict())
+    if model not in PATCHED:
+        # results from before this setting existed stay valid
+        del settings["model.drop_path"]
+    return config_hash(model, settings)
 
 
 def _flat(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from herofilter.reproduce.jobs import TrainingJob, run_job
 from herofilter.reproduce.studies.graphs import dataset_of
 from herofilter.reproduce.studies.study import FINAL, Record, Task
 from herofilter.training import prepare, train
-from herofilter.training.protocol import split_metrics
 from herofilter.training.seeding import seeded
+from herofilter.training.split_metrics import split_metrics
 
 # short enough for the quick form, long enough that weights move
 QUICK = {"epochs": 5, "hidden_channels": 8}

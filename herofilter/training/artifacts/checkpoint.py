@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
 from torch_geometric.data import Data
 
 from herofilter.errors import RunError
@@ -69,7 +68,7 @@ class Checkpoint:
             return
         try:
             self._write(now)
-        except (OSError, SafetensorError) as error:
+        except OSError as error:
             warnings.warn(
                 f"the checkpoint {self.path} couldn't be written ({error}); "
                 "training goes on without it",

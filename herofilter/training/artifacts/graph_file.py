@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 from herofilter.data.checks import MASKS
 from herofilter.data.disk_features import DENSE, SPARSE, DiskFeatures
 from herofilter.data.features import csr_tensor
+from herofilter.data.npz_file import read_arrays
 from herofilter.data.tables.encoder import FeatureEncoder
 from herofilter.data.tables.read_graph import TableGraph
 
@@ -51,8 +52,7 @@ def read_graph_file(
     folder: Path, classes: tuple[str | int | bool, ...], encoder: FeatureEncoder
 ) -> TableGraph:
     """Return the graph that :func:`write_graph_file` wrote; nothing in it is unpickled."""
-    with np.load(folder / GRAPH, allow_pickle=False) as file:
-        arrays = {name: file[name] for name in file.files}
+    arrays = read_arrays(folder / GRAPH)
     num_nodes, num_features = arrays.pop("shape").tolist()
     notes = tuple(arrays.pop("notes").tolist())
     # earlier versions didn't keep how a table spells its classes

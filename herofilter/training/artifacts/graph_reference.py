@@ -1,6 +1,5 @@
 """Where the graph of a saved model is, when the model folder has no copy of it."""
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from herofilter.data.checks import MASKS
 from herofilter.data.tables.encoder import FeatureEncoder
 from herofilter.data.tables.read_graph import TableGraph
 from herofilter.errors import HeroFilterError, RunError
-from herofilter.files import load_tensors, save_tensors, write_json
+from herofilter.files import load_tensors, read_json, save_tensors, write_json
 from herofilter.training.artifacts.fingerprint import fingerprint
 
 REFERENCE, PARTS = "graph.json", "parts.safetensors"
@@ -113,7 +112,7 @@ class GraphReference:
     @classmethod
     def read(cls, folder: Path) -> "GraphReference":
         """Return the reference in a model folder; the graph itself isn't read."""
-        about: dict[str, Any] = json.loads((folder / REFERENCE).read_text(encoding="utf-8"))
+        about: dict[str, Any] = read_json(folder / REFERENCE)
         packed, sizes = load_tensors(folder / PARTS)
         parts = {
             name: torch.from_numpy(np.unpackbits(bits.numpy(), count=int(sizes[name]))).bool()

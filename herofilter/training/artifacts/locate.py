@@ -3,10 +3,10 @@
 Nothing here loads torch, so that a wrong path is told at once.
 """
 
-import json
 from pathlib import Path
 
 from herofilter.errors import RunError
+from herofilter.files import read_json
 from herofilter.training.artifacts.sealed_folder import read_seal
 
 RUN, RECORDS, EARLIER = "config.yaml", "metrics.json", "weights.safetensors"
@@ -64,9 +64,9 @@ def finished_splits(run: Path) -> list[str]:
     if not (run / RECORDS).exists():
         return []
     try:
-        return list(json.loads((run / RECORDS).read_text(encoding="utf-8"))["splits"])
+        return list(read_json(run / RECORDS)["splits"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunError(
-            f"{run / RECORDS} must be readable ({type(error).__name__}); copy the folder again, "
-            "or train anew"
+            f"{run / RECORDS} must be readable ({str(error).partition(chr(10))[0]}); "
+            "copy the folder again, or train anew"
         ) from error

@@ -1,11 +1,10 @@
 """How a folder was made: the command, its time and memory, and the environment."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
-from herofilter.files import write_json
+from herofilter.files import read_json, write_json
 from herofilter.training.artifacts.environment import environment
 
 try:
@@ -38,7 +37,7 @@ def write_made(folder: Path, command: str, graph: str, seconds: float) -> None:
 def read_made(folder: Path) -> dict[str, Any]:
     """Return what :func:`write_made` wrote; nothing where the file is absent or unreadable."""
     try:
-        value = json.loads((folder / MADE).read_text(encoding="utf-8"))
+        value = read_json(folder / MADE)
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}

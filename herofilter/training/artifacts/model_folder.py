@@ -1,19 +1,29 @@
 """What is kept of a trained model: a record that can be saved and loaded."""
 
-import json
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import yaml
 from torch import Tensor
 
 from herofilter.config import Config, from_earlier
+from herofilter.data.npz_file import UNREADABLE
 from herofilter.data.tables.encoder import FeatureEncoder
 from herofilter.data.tables.read_graph import TableGraph
-from herofilter.errors import HeroFilterError, RunError
-from herofilter.files import DamagedFileError, load_tensors, save_tensors, write_json, write_text
+from herofilter.errors import HeroFilterError, MissingExtraError, OutOfMemoryError, RunError
+from herofilter.files import (
+    DamagedFileError,
+    load_tensors,
+    read_json,
+    read_yaml,
+    save_tensors,
+    write_json,
+    write_text,
+)
 from herofilter.nn import find_model
 from herofilter.training.artifacts.environment import environment
 from herofilter.training.artifacts.graph_file import GRAPH, read_graph_file, write_graph_file
@@ -119,32 +129,34 @@ class SavedModel:
         folder = Path(folder)
         seal = open_sealed(folder, (CONFIG, WEIGHTS, CLASSES, HISTORY, METRICS))
         try:
-            classes = tuple(_json(folder / CLASSES))
+            classes = tuple(read_json(folder / CLASSES))
             encoder = None
             if ENCODER in seal["files"]:
-                encoder = FeatureEncoder.from_dict(_json(folder / ENCODER))
+                encoder = FeatureEncoder.from_dict(read_json(folder / ENCODER))
             graph = None
             if GRAPH in seal["files"]:
                 graph = read_graph_file(folder, classes, encoder or FeatureEncoder(()))
             reference = GraphReference.read(folder) if REFERENCE in seal["files"] else None
             extra = [name for name in seal["files"] if name.startswith(EXTRA)]
-            settings = yaml.safe_load((folder / CONFIG).read_text(encoding="utf-8"))
+            settings = read_yaml(folder / CONFIG)
             return cls(
                 model=find_model(seal["model"]).name,
                 config=Config.from_dict(from_earlier(settings)),
                 in_channels=int(seal["in_channels"]),
                 classes=classes,
                 state=load_tensors(folder / WEIGHTS)[0],
-                temperature=float(seal["temperature"]),
+                temperature=_temperature(seal["temperature"]),
                 encoder=encoder,
-                history=_json(folder / HISTORY),
-                metrics=_json(folder / METRICS),
+                history=read_json(folder / HISTORY),
+                metrics=read_json(folder / METRICS),
                 graph=graph,
                 resolved=_is_resolved(seal, settings),
                 reference=reference,
                 extra={name.removeprefix(EXTRA): (folder / name).read_bytes() for name in extra},
             )
-        except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError) as error:
+        except (OutOfMemoryError, MissingExtraError):
+            raise
+        except (*UNREADABLE, AttributeError, pa.ArrowException) as error:
             reason = str(error) if isinstance(error, HeroFilterError) else type(error).__name__
             raise DamagedFileError(
                 f"{folder} must hold a readable model ({reason}); "
@@ -152,10 +164,13 @@ class SavedModel:
             ) from error
 
 
+def _temperature(value: Any) -> float:
+    temperature = float(value)
+    if not 0 < temperature < math.inf:
+        raise ValueError(f"the temperature must be above 0 and finite (got {temperature:g})")
+    return temperature
+
+
 def _is_resolved(seal: dict[str, Any], settings: dict[str, dict[str, Any]]) -> bool:
     # earlier versions had it among the settings
     return bool(seal.get("resolved", settings.get("patcher", {}).get("resolved", False)))
-
-
-def _json(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from herofilter.config import from_earlier
 from herofilter.errors import RunError
-from herofilter.files import write_json
+from herofilter.files import read_json, read_text, write_json
 
 Record = dict[str, Any]
 Key = TypeVar("Key", bound=Hashable)
@@ -69,7 +69,7 @@ class DocumentStore(ResultStore[str]):
 
         One that can't be read is an OSError, a KeyError, a TypeError or a ValueError.
         """
-        document: dict[str, Any] = json.loads(self.path.read_text(encoding="utf-8"))
+        document: dict[str, Any] = read_json(self.path)
         self.records = dict(document["splits"])
         return document
 
@@ -97,8 +97,8 @@ class LineStore(ResultStore[Key]):
         if not path.exists():
             return
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
+            lines = read_text(path).splitlines()
+        except (OSError, ValueError) as error:
             raise RunError(
                 f"{path} must be a readable file of finished trainings "
                 f"({type(error).__name__}); give another --out"
@@ -107,7 +107,7 @@ class LineStore(ResultStore[Key]):
             try:
                 record = json.loads(line)
                 self.records[key_of(record)] = record
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 if number < len(lines):
                     warnings.warn(
                         f"line {number} of {path} can't be read; its training runs again",

@@ -1,7 +1,6 @@
 """The folder of a run: written after every split, so that nothing finished is lost."""
 
-import re
-import shutil
+import math
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -12,7 +11,9 @@ from torch_geometric.data import Data
 
 from herofilter.data import select_split
 from herofilter.errors import RunError
-from herofilter.files import load_tensors, write_json, write_text
+from herofilter.files import load_tensors, read_yaml, write_json, write_text
+from herofilter.folders import entries
+from herofilter.scratch import remove_strays
 from herofilter.training.artifacts.checkpoint import EVERY, Checkpoint
 from herofilter.training.artifacts.environment import environment
 from herofilter.training.artifacts.graph_reference import (
@@ -27,12 +28,6 @@ from herofilter.training.artifacts.result_store import DocumentStore, Record, di
 from herofilter.training.artifacts.sealed_folder import open_sealed
 
 GRAPH = "graph"
-_FILES = r"config\.yaml|environment\.json|metrics\.json|\S+\.safetensors"
-# the scratch files of a write that was killed, see atomic_path
-_SCRATCH = re.compile(rf"\.({_FILES})\.[a-z0-9_]{{8}}")
-_SCRATCH_FOLDER = re.compile(r"\.(split-\d+|graph)\.[a-z0-9_]{8}(\.old)?")
-# those of safetensors, which may belong to another program where there is no run
-_SCRATCH_OF_TENSORS = re.compile(r"\.tmp[A-Za-z0-9]{6}")
 
 
 class _DiffersError(RunError):
@@ -65,10 +60,10 @@ class RunFolder:
         self.path, self.header = path, header
         self.data, self.source = data, source
         self.store = DocumentStore(path / RECORDS)
-        _remove_scratch(path)
+        remove_strays(path)
         if (path / RUN).exists():
             self._open(header)
-        elif path.exists() and (not path.is_dir() or any(path.iterdir())):
+        elif path.exists() and (not path.is_dir() or entries(path)):
             raise RunError(
                 f"the run folder must be new, empty or a run to continue (got {path}); "
                 "give another --out"
@@ -111,7 +106,7 @@ class RunFolder:
 
     def _open(self, header: dict[str, Any]) -> None:
         try:
-            known = yaml.safe_load((self.path / RUN).read_text(encoding="utf-8"))
+            known = read_yaml(self.path / RUN)
             if differing(header, known):
                 raise _DiffersError(
                     f"{self.path} must hold the same run to be continued, but its configuration "
@@ -150,7 +145,16 @@ class RunFolder:
             )
 
     def _checkpoint_path(self, split: str) -> Path:
-        return self.path / f"checkpoint-{split}.safetensors"
+        return _checkpoint_path(self.path, split)
+
+
+def follow_checkpoint(path: Path, header: dict[str, Any], split: str) -> Checkpoint:
+    """Return the checkpoint of a split in another process's run folder: read, never written."""
+    return Checkpoint(_checkpoint_path(path, split), {**header, "split": split}, every=math.inf)
+
+
+def _checkpoint_path(path: Path, split: str) -> Path:
+    return path / f"checkpoint-{split}.safetensors"
 
 
 def write_header(path: Path, header: dict[str, Any]) -> None:
@@ -159,14 +163,3 @@ def write_header(path: Path, header: dict[str, Any]) -> None:
         write_text(path / RUN, yaml.safe_dump(header, sort_keys=False))
     if not (path / "environment.json").exists():
         write_json(path / "environment.json", environment())
-
-
-def _remove_scratch(path: Path) -> None:
-    is_run = (path / RUN).exists()
-    for entry in path.iterdir() if path.is_dir() else ():
-        if _SCRATCH_FOLDER.fullmatch(entry.name) and entry.is_dir():
-            shutil.rmtree(entry)
-            continue
-        ours = _SCRATCH.fullmatch(entry.name)
-        if ours or (is_run and _SCRATCH_OF_TENSORS.fullmatch(entry.name)):
-            entry.unlink(missing_ok=True)

@@ -1,17 +1,15 @@
 """A folder written completely or not at all, with the checksum of every file in it."""
 
 import hashlib
-import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from herofilter.errors import RunError
-from herofilter.files import DamagedFileError, write_json
+from herofilter.files import DamagedFileError, read_json, write_json
+from herofilter.folders import entries, finish_replacing, replaced_files
 
 SEAL = "model.json"
 KIND = "herofilter model"
@@ -20,6 +18,8 @@ FORMAT = 1
 BESIDE = ("predictions.csv", "report.html", "MODEL_CARD.md", "made.json")
 # the finished trainings of a fit, with or without a model beside them
 SEARCH = "search"
+# what no file system exceeds
+_LONGEST = 255
 
 
 def check_target(folder: str | Path) -> None:
@@ -28,8 +28,9 @@ def check_target(folder: str | Path) -> None:
     It must be absent, empty but for a search, or hold a model, which is then replaced.
     """
     folder = Path(folder)
+    finish_replacing(folder)
     empty = not folder.exists() or (
-        folder.is_dir() and all(path.name == SEARCH for path in folder.iterdir())
+        folder.is_dir() and all(path.name == SEARCH for path in entries(folder))
     )
     if not empty and _read_seal(folder) is None:
         raise RunError(
@@ -40,9 +41,10 @@ def check_target(folder: str | Path) -> None:
 
 @contextmanager
 def sealed_folder(folder: str | Path, about: Mapping[str, Any]) -> Iterator[Path]:
-    """Yield a scratch folder that takes the place of ``folder`` only when the block succeeds.
+    """Yield a scratch folder whose files get into ``folder`` only when the block succeeds.
 
-    Files of the user's that lie beside a model stay when the model is replaced.
+    A model that is there is replaced, and the user's files beside it stay. A kill at any moment
+    leaves the one model or the other.
 
     Args:
         folder: where the files are to be.
@@ -50,18 +52,12 @@ def sealed_folder(folder: str | Path, about: Mapping[str, Any]) -> Iterator[Path
     """
     check_target(folder)
     folder = Path(folder).resolve()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    try:
+    with replaced_files(folder, last=SEAL) as (scratch, gone):
         yield scratch
         sums = {path.name: _sha256(path) for path in sorted(scratch.iterdir())}
         write_json(scratch / SEAL, {"kind": KIND, "format": FORMAT, **about, "files": sums})
-        mask = os.umask(0)
-        os.umask(mask)
-        scratch.chmod(0o777 & ~mask)
-        _swap(scratch, folder)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        earlier = _read_seal(folder)
+        gone += [] if earlier is None else [*BESIDE, *_files(earlier, folder)]
 
 
 def open_sealed(folder: str | Path, required: Iterable[str]) -> dict[str, Any]:
@@ -76,7 +72,7 @@ def open_sealed(folder: str | Path, required: Iterable[str]) -> dict[str, Any]:
     files = _files(seal, folder)
     for name in {*required, *files}:
         path = folder / name
-        if name not in files or not path.is_file():
+        if name not in files or not os.path.isfile(path):
             raise DamagedFileError(
                 f"{folder} must hold {name} (got no such file); copy the whole folder again"
             )
@@ -91,6 +87,7 @@ def open_sealed(folder: str | Path, required: Iterable[str]) -> dict[str, Any]:
 def read_seal(folder: str | Path) -> dict[str, Any]:
     """Return what the seal of a model folder says; no other file of the folder is read."""
     folder = Path(folder)
+    finish_replacing(folder)
     seal = _read_seal(folder)
     if seal is None:
         there = "a folder without a readable" if folder.is_dir() else "no folder with a"
@@ -108,7 +105,7 @@ def read_seal(folder: str | Path) -> dict[str, Any]:
 
 def _read_seal(folder: Path) -> dict[str, Any] | None:
     try:
-        seal = json.loads((folder / SEAL).read_text(encoding="utf-8"))
+        seal = read_json(folder / SEAL)
     except (OSError, ValueError):
         return None
     # other programs call a file model.json too
@@ -117,7 +114,9 @@ def _read_seal(folder: Path) -> dict[str, Any] | None:
 
 def _files(seal: Mapping[str, Any], folder: Path) -> dict[str, str]:
     files = seal.get("files")
-    if not isinstance(files, dict) or any(Path(name).name != name for name in files):
+    if not isinstance(files, dict) or any(
+        Path(name).name != name or name in ("..", SEAL) or len(name) > _LONGEST for name in files
+    ):
         raise DamagedFileError(
             f"{folder / SEAL} must list the files beside it (got {str(files)[:60]}); "
             "copy the folder again or train anew"
@@ -128,21 +127,3 @@ def _files(seal: Mapping[str, Any], folder: Path) -> dict[str, str]:
 def _sha256(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _swap(scratch: Path, folder: Path) -> None:
-    if not folder.exists():
-        scratch.rename(folder)
-        return
-    old = scratch.with_name(f"{scratch.name}.old")
-    folder.rename(old)
-    try:
-        scratch.rename(folder)
-    except OSError:
-        old.rename(folder)
-        raise
-    known = {SEAL, *BESIDE, *(_read_seal(old) or {"files": ()})["files"]}
-    for path in old.iterdir():
-        if path.name not in known:
-            path.rename(folder / path.name)
-    shutil.rmtree(old)

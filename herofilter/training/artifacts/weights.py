@@ -56,11 +56,11 @@ def load_weights(
     apart = (EIGENVALUES, *OF_THE_GRAPH)
     state = {name: value for name, value in weights.items() if name not in apart}
     patcher = _learned(model)
-    if patcher is not None:
-        before = weights[EIGENVALUES]
+    before = weights.get(EIGENVALUES)
+    if patcher is not None and before is not None:
         for number, (kind, start) in enumerate(zip(patcher.filters, patcher.weights, strict=True)):
             name = f"patcher.weights.{number}"
-            if isinstance(kind, AdaptiveFilter):
+            if isinstance(kind, AdaptiveFilter) and name in state:
                 state[name] = _moved(state[name], before, patcher.eigenvalues, start.detach())
     model.expect_scaler(state)
     built = model.state_dict()

@@ -11,16 +11,18 @@ from herofilter.callbacks import Callback
 from herofilter.config import Config
 from herofilter.data import check_graph, select_split
 from herofilter.errors import ConfigError
+from herofilter.folders import locked_folder
 from herofilter.nn import find_model
 from herofilter.nn.build import resolve
 from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.nn.naming import model_title
 from herofilter.training.artifacts.graph_reference import GraphSource
 from herofilter.training.artifacts.run_folder import RunFolder
-from herofilter.training.protocol import notify_split, ranking_spreads, spread
+from herofilter.training.protocol import notify_split
 from herofilter.training.recipe import PreparedGraphs, saved_split
 from herofilter.training.search.portfolio import Member, portfolio
 from herofilter.training.search.portfolio_run import PortfolioRun
+from herofilter.training.split_metrics import ranking_spreads, spread
 
 
 def train_auto(
@@ -92,11 +94,24 @@ def train_auto(
         "model": "auto",
         "config": config.to_dict(),
     }
-    folder = None
-    if out is not None:
-        described = [_describe(member) for member in members]
-        about = {**header, "ensemble": ensemble, "members": described}
-        folder = RunFolder(Path(out), about, data, source)
+    with locked_folder(out):
+        folder = None
+        if out is not None:
+            described = [_describe(member) for member in members]
+            about = {**header, "ensemble": ensemble, "members": described}
+            folder = RunFolder(Path(out), about, data, source)
+        return _train_auto(data, header, splits, folder, callback, ensemble, members)
+
+
+def _train_auto(
+    data: Data,
+    header: dict[str, Any],
+    splits: Sequence[int],
+    folder: RunFolder | None,
+    callback: Callback | None,
+    ensemble: bool,
+    members: Sequence[Member],
+) -> dict[str, Any]:
     finished: dict[str, dict[str, Any]] = dict(folder.records) if folder is not None else {}
     interrupted = False
     kept = [split for split in splits if str(split) in finished]

@@ -1,6 +1,5 @@
 """The finished trainings of a fit on disk, so that a fit that was stopped goes on from there."""
 
-import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -8,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from herofilter.data import TableGraph
-from herofilter.files import write_json
+from herofilter.files import read_json, write_json
 from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.artifacts.result_store import LineStore, Record, differing
 from herofilter.training.artifacts.sealed_folder import SEARCH
@@ -72,7 +71,7 @@ class ContestStore:
 
     def _is_same(self, folder: Path) -> bool:
         try:
-            known = json.loads((folder / _HEADER).read_text(encoding="utf-8"))
+            known = read_json(folder / _HEADER)
         except (OSError, ValueError):
             return False
         return isinstance(known, dict) and not differing(self.header, known)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback
@@ -24,6 +25,7 @@ from herofilter.training.search.result_warnings import result_warnings
 from herofilter.training.search.verdict import (
     Comparison,
     edges_sentence,
+    first_within_error,
     paired_errors,
     paired_hits,
 )
@@ -222,6 +224,8 @@ def _sentences(
         f"kept {kept.title}: validation {words} {shown[kept.contender.name]}{against}",
         f"its settings: {_settings(kept)}",
     ]
+    if len(contest.contenders) > 2 and contest.metric == "accuracy":
+        said += _simpler(list(candidates.values()), kept, contest.val_y)
     groups = [
         [entry for entry in candidates.values() if entry.contender.reads_edges is reads]
         for reads in (True, False)
@@ -236,6 +240,20 @@ def _sentences(
         if "booster" not in contest.contenders:
             said.append(f"no booster took part: {INSTALL_BOOSTERS} adds them")
     return tuple(said)
+
+
+def _simpler(candidates: list[Candidate], kept: Candidate, y: Tensor) -> list[str]:
+    """Return a sentence on the simplest model that validation can't tell from the kept one."""
+    before = candidates[: candidates.index(kept)]
+    hits = [entry.log_probabilities for entry in before]
+    found = first_within_error(hits, kept.log_probabilities, y)
+    if found is None:
+        return []
+    other = before[found]
+    return [
+        f"simpler, and within one standard error of it on the {y.numel()} validation nodes: "
+        f"{other.title}; --model {other.contender.name} keeps that"
+    ]
 
 
 def _compare(first: list[Candidate], second: list[Candidate], contest: Contest) -> Comparison:

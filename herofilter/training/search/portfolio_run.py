@@ -15,10 +15,10 @@ from herofilter.data import select_split
 from herofilter.errors import HeroFilterError, RunError
 from herofilter.training.loop import TrainResult, predict_logits
 from herofilter.training.metrics import full_score, score
-from herofilter.training.protocol import split_metrics
 from herofilter.training.recipe import PreparedGraphs, Trained, fit_split
 from herofilter.training.search.ensemble import probabilities, rank, score_mean, select_ensemble
 from herofilter.training.search.portfolio import Member
+from herofilter.training.split_metrics import split_metrics
 
 SHORT_RUNS_ABOVE = 20_000
 FINALISTS = 2

@@ -10,7 +10,7 @@ import yaml
 from herofilter.config import Config, from_earlier, paper_config
 from herofilter.data import is_graph_path
 from herofilter.errors import ConfigError, HeroFilterError, did_you_mean
-from herofilter.files import write_text
+from herofilter.files import parse_yaml, read_yaml, write_text
 
 GENERAL = ("default", "paper")
 
@@ -180,7 +180,7 @@ def merge_preset(source: Path, target: Path) -> None:
 
 
 def _graph_of(path: Path) -> str:
-    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    content = read_yaml(path)
     return str(content.get("graph", "")) if isinstance(content, dict) else ""
 
 
@@ -190,13 +190,13 @@ def _packaged(graph: str) -> Traversable:
 
 def _entries(file: Traversable | Path) -> dict[str, Any]:
     try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        content = parse_yaml(file.read_text(encoding="utf-8"))
         entries = content["presets"]
         if not isinstance(entries, dict) or not entries:
             raise TypeError("no presets")
         return entries
     except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError) as error:
-        raise _damaged(str(file), type(error).__name__) from error
+        raise _damaged(str(file), type(error.__cause__ or error).__name__) from error
 
 
 def _followed(entries: dict[str, Any], name: str) -> Any:

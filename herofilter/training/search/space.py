@@ -230,6 +230,7 @@ def _suggest_mixer(settings: Settings) -> None:
     settings.choice("head_layers", 1, 2)
     settings.choice("num_layers", 1, 2)
     settings.choice("norm", "feature", "patch")
+    settings.choice("drop_path", 0.0, 0.5)
     _suggest_widths(settings)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from herofilter.errors import RunError
+from herofilter.folders import entries
 from herofilter.training.artifacts.result_store import differing
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def open_study(out: Path, header: dict[str, Any]) -> Iterator["optuna.Study"]:
     import optuna
 
     path = out / "study.db"
-    if not path.exists() and out.exists() and (not out.is_dir() or any(out.iterdir())):
+    if not path.exists() and out.exists() and (not out.is_dir() or entries(out)):
         raise RunError(
             f"the folder must be new, empty or a search to continue (got {out}); give another --out"
         )

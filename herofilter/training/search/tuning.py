@@ -8,23 +8,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
 from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback
 from herofilter.config import Config, from_earlier
 from herofilter.data import check_graph, num_splits, select_split
 from herofilter.errors import ConfigError
-from herofilter.files import write_json
+from herofilter.files import read_yaml, write_json
+from herofilter.folders import locked_folder
 from herofilter.nn import find_model
 from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.training.artifacts.environment import environment
 from herofilter.training.artifacts.graph_reference import GraphSource
-from herofilter.training.protocol import spread, train_splits
+from herofilter.training.protocol import train_splits
 from herofilter.training.search.presets import GENERAL, graph_name, write_preset
 from herofilter.training.search.session import Search
-from herofilter.training.search.space import changed_settings, make_space
+from herofilter.training.search.space import SearchSpace, changed_settings, make_space
 from herofilter.training.search.study import STATES, open_study, trial_record
+from herofilter.training.split_metrics import spread
 
 
 def tune(
@@ -96,8 +97,41 @@ def tune(
         "fixed": sorted(fixed),
         "config": options.base.to_dict(),
     }
+    with locked_folder(out):
+        return _search(
+            data,
+            graph,
+            options,
+            header,
+            budget,
+            trials,
+            splits,
+            finalists,
+            preset,
+            out,
+            callback,
+            source,
+        )
+
+
+def _search(
+    data: Data,
+    graph: str,
+    options: SearchSpace,
+    header: dict[str, Any],
+    budget: float | None,
+    trials: int | None,
+    splits: Sequence[int] | None,
+    finalists: int,
+    preset: str,
+    out: Path,
+    callback: Callback | None,
+    source: GraphSource | None,
+) -> dict[str, Any]:
+    name, model, space = header["graph"], header["model"], header["space"]
+    chosen, seeds, seed = header["splits"], header["seeds"], header["seed"]
     with open_study(out, header) as study:
-        search = Search(study, options, chosen, list(seeds), seed, budget, trials, callback)
+        search = Search(study, options, chosen, seeds, seed, budget, trials, callback)
         try:
             search.run()
             search.run_finals(finalists, [max(seeds) + 1, max(seeds) + 2])
@@ -156,7 +190,7 @@ def _test(
         folder = out if len(header["seeds"]) == 1 else out / f"seed-{seed}"
         seeded = config.replace(seed=seed)
         if (folder / "config.yaml").exists():
-            held = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
+            held = read_yaml(folder / "config.yaml")
             if from_earlier(held["config"]) != seeded.to_dict():
                 # an earlier session of this search chose otherwise
                 shutil.rmtree(folder)

@@ -52,6 +52,28 @@ def paired_hits(first: Tensor, second: Tensor, y: Tensor) -> float:
     return _in_errors(right[0] - right[1])
 
 
+def first_within_error(entries: Sequence[Tensor], kept: Tensor, y: Tensor) -> int | None:
+    """Return the first predictions that are within one standard error of those that were kept.
+
+    The error is that of the difference of hits on the same nodes, as in the one-standard-error
+    rule of classification trees. None if there are none.
+
+    Shapes:
+        - entries, kept: logits ``[b, C]``, entries from the simple to the complex; y: ``[b]``
+
+    Example:
+        >>> y = torch.tensor([0, 1] * 8)
+        >>> right, wrong = torch.eye(2)[y], torch.eye(2)[1 - y]
+        >>> once = torch.cat([wrong[:1], right[1:]])
+        >>> first_within_error([wrong, once, right], right, y)
+        1
+    """
+    # a single node more is exactly one error, but for rounding
+    bound = 1 + 1e-9
+    close = (number for number, one in enumerate(entries) if paired_hits(kept, one, y) <= bound)
+    return next(close, None)
+
+
 def paired_errors(first: Tensor, second: Tensor, y: Tensor) -> float:
     """Return by how many standard errors the first log-probabilities are better than the second.
 

@@ -1,8 +1,8 @@
-import io
-import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import requests
 
 from herofilter.data import load_dataset, on_disk
 from herofilter.data.datasets.storage import RawFile, fetch, find
@@ -11,12 +11,31 @@ from tests.data import raw_files
 from tests.data.conftest import Folders
 
 
+class Answer:
+    """What a server answers: some bytes, and perhaps an error in the middle."""
+
+    def __init__(self, content: bytes, error: Exception | None = None) -> None:
+        self.content, self.error = content, error
+        self.headers = {"content-length": str(len(content))}
+
+    def raise_for_status(self) -> None:
+        pass
+
+    def iter_content(self, chunk_size: int) -> Iterator[bytes]:
+        yield self.content
+        if self.error is not None:
+            raise self.error
+
+    def close(self) -> None:
+        pass
+
+
 def test_offline_message_names_files_and_folders(folders: Folders) -> None:
     with pytest.raises(DatasetError) as caught:
         load_dataset("penn94")
     assert str(caught.value) == (
-        "the files of 'penn94' must be on disk (the download failed: <urlopen error no route to "
-        f"host>); put penn94/Penn94.mat into the folder {folders.data}, which HEROFILTER_DATA "
+        "the files of 'penn94' must be on disk (the download failed: no route to "
+        f"host); put penn94/Penn94.mat into the folder {folders.data}, which HEROFILTER_DATA "
         f"names, or into {folders.cache / 'raw'}"
     )
 
@@ -63,26 +82,30 @@ def test_download_goes_into_the_cache(
     content = raw_files.write_npz(tmp_path / "elsewhere.npz").read_bytes()
     asked = []
 
-    def answer(url: str, timeout: float) -> io.BytesIO:
+    def answer(url: str, timeout: float, **_: object) -> Answer:
         asked.append((url, timeout))
-        return io.BytesIO(content)
+        if len(asked) == 1:
+            raise requests.ConnectionError("for a moment")
+        return Answer(content)
 
-    monkeypatch.setattr(urllib.request, "urlopen", answer)
+    monkeypatch.setattr(requests, "get", answer)
     data = load_dataset("minesweeper")
     assert data.num_nodes == 30
     repository = "https://github.com/yandex-research/heterophilous-graphs"
-    assert asked == [(f"{repository}/raw/main/data/minesweeper.npz", 20)]
+    # the second try
+    assert asked == [(f"{repository}/raw/main/data/minesweeper.npz", 20)] * 2
     assert (folders.cache / "raw/minesweeper/raw/minesweeper.npz").read_bytes() == content
     assert list(folders.data.iterdir()) == []
     assert on_disk("minesweeper")
 
 
-def test_broken_download_leaves_nothing(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken(io.BytesIO):
-        def read(self, size: int | None = -1) -> bytes:
-            raise TimeoutError("timed out")
-
-    monkeypatch.setattr(urllib.request, "urlopen", lambda *args, **kwargs: Broken())
-    with pytest.raises(DatasetError, match="the download failed: timed out"):
-        fetch("x", [RawFile("a/b.txt", "https://example.org/b.txt")])
+@pytest.mark.parametrize("answer", ["broken", "other bytes"])
+def test_broken_download_leaves_nothing(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    broken = requests.ConnectionError("timed out") if answer == "broken" else None
+    monkeypatch.setattr(requests, "get", lambda *_, **__: Answer(b"other", broken))
+    said = "timed out" if broken else "SHA256 hash of downloaded file"
+    with pytest.raises(DatasetError, match=f"the download failed: {said}"):
+        fetch("x", [RawFile("a/b.txt", "https://example.org/b.txt", "0" * 64)])
     assert [path for path in folders.cache.rglob("*") if path.is_file()] == []

@@ -87,7 +87,7 @@ def test_a_table_is_left_empty() -> None:
         table = make_table(relation.graph, bits)
         index, score = np.full((200, 9), -1), np.zeros((200, 9), dtype=np.float32)
         _, done = push_rows_in_table(
-            relation.graph, ends, table, relation.rule, sources, index, score
+            relation.graph, ends, table, relation.rule, sources, index, score, None
         )
         assert (done == 200) == all_fit
         assert (table.keys == -1).all()

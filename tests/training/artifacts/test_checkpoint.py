@@ -85,6 +85,7 @@ FORMER: dict[str, Any] = {
     "weight_decay": 5e-3,
     "feature_scaling": "none",
     "feature_expansion": 1.0,
+    "drop_path": 0.0,
 }
 SHORT = SMALL.replace(epochs=4, hidden_channels=4, refresh_every=2, filter_lr=0.3)
 

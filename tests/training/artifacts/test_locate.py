@@ -172,7 +172,7 @@ def test_a_run_without_a_finished_split_is_told(tmp_path: Path) -> None:
         "to continue it"
     )
     (tmp_path / "metrics.json").write_text("{")
-    with pytest.raises(RunError, match=r"metrics\.json must be readable \(JSONDecodeError\)"):
+    with pytest.raises(RunError, match=r"metrics\.json must be readable JSON \(JSONDecodeError\)"):
         locate_model(tmp_path)
 
 

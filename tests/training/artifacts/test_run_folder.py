@@ -154,7 +154,7 @@ def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
         f"the run folder must be new, empty or a run to continue (got {tmp_path}); "
         "give another --out"
     )
-    with pytest.raises(RunError, match="must be new, empty or a run"):
+    with pytest.raises(RunError, match="must be a folder or absent"):
         run(tmp_path / "thesis.tex")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 

@@ -17,12 +17,12 @@ from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.training import Score, predict_logits, prepare, recipe, train_splits
 from herofilter.training.artifacts.model_folder import WEIGHTS
 from herofilter.training.predictor import Predictor
-from herofilter.training.protocol import spread
 from herofilter.training.recipe import train_split
 from herofilter.training.search import portfolio_run
 from herofilter.training.search.auto import train_auto
 from herofilter.training.search.ensemble import select_ensemble
 from herofilter.training.search.portfolio import Member, portfolio
+from herofilter.training.split_metrics import spread
 from tests.awkward import AWKWARD
 from tests.events import epochs, steps, stop_in
 from tests.training.graphs import SMALL, graph

@@ -46,6 +46,27 @@ def test_every_contender_is_trained_once_and_measured(graph: TableGraph) -> None
     assert models[fitted.saved.metrics["kept"]]["validation"]["accuracy"] == best
 
 
+def test_a_simpler_model_within_one_error_is_named() -> None:
+    graph = table_graph(csbm(num_nodes=80, num_classes=2, feature_signal=1.0, heterophily=0.3))
+    found = fit_graph(graph, 600.0, trials=1)
+    (line,) = (line for line in found.said if line.startswith("simpler, and within one"))
+    named = line.rpartition("--model ")[2].split()[0]
+    order = list(found.candidates)
+    kept = found.candidates[found.saved.metrics["kept"]]
+    mask = found.saved.graph.data.val_mask
+    y = found.saved.graph.data.y[mask]
+    right = (kept.log_probabilities.argmax(1) == y).double()
+    close = []
+    for name in order[: order.index(kept.contender.name)]:
+        other = (found.candidates[name].log_probabilities.argmax(1) == y).double()
+        error = (right - other).std() / len(y) ** 0.5
+        close += [name] if float((right - other).mean()) <= float(error) + 1e-9 else []
+    assert named == close[0]
+    alone = fit_graph(graph, 600.0, trials=1, model=named)
+    assert alone.saved.metrics["kept"] == named
+    assert not any("within one" in line for line in alone.said)
+
+
 def test_of_equals_the_simpler_is_kept() -> None:
     graph = table_graph(csbm(num_nodes=80, num_classes=2, feature_signal=8.0))
     metrics = fit_graph(graph, 600.0, trials=1).saved.metrics

@@ -6,6 +6,7 @@ import torch
 from herofilter.training.search.verdict import (
     Comparison,
     edges_sentence,
+    first_within_error,
     paired_errors,
     paired_hits,
 )
@@ -103,3 +104,17 @@ def test_hits_against_a_slow_loop() -> None:
     mean = sum(values) / 60
     deviation = (sum((value - mean) ** 2 for value in values) / 59) ** 0.5
     assert paired_hits(one, other, y) == pytest.approx(mean / (deviation / 60**0.5))
+
+
+@pytest.mark.parametrize(("fewer", "found"), [(1, 0), (3, 1)])
+def test_the_simplest_within_one_error_by_pairs(fewer: int, found: int) -> None:
+    # hits that only the kept model has, against one that only the other has
+    y = torch.zeros(40).long()
+    right, wrong = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    kept, simple = (right.repeat(40, 1) for _ in range(2))
+    kept[0], simple[1 : 2 + fewer] = wrong, wrong
+    differences = [-1.0, *[1.0] * (1 + fewer), *[0.0] * (38 - fewer)]
+    error = torch.tensor(differences).std() / 40**0.5
+    assert (fewer / 40 <= error) == (found == 0)
+    assert first_within_error([simple, kept], kept, y) == found
+    assert first_within_error([simple], kept, y) == (0 if found == 0 else None)

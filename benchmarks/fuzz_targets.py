@@ -1,0 +1,246 @@
+"""What is fed with damaged inputs: tables, Arrow types, npz files, models, settings, requests."""
+
+import hashlib
+import json
+import random
+import shutil
+from collections.abc import Callable
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from torch import Tensor
+
+from benchmarks.fuzz_bytes import any_value, changed, damage
+from herofilter.config import Config, from_earlier
+from herofilter.data import load_dataset, read_graph
+from herofilter.files import write_json
+from herofilter.predict import Predictor
+from herofilter.predict.tables import predict_tables
+from herofilter.serve.bodies import ExplainRequest, PredictRequest, parse_body
+from herofilter.serve.limits import Limits
+from herofilter.serve.service import Service
+from herofilter.training.recipe import PreparedGraphs, fit_split, make_predictor, settle
+from herofilter.training.search.fitting import with_split
+from herofilter.training.search.presets import read_preset, write_preset
+
+_COUNT = 24
+_QUICK = Config().replace(epochs=2, hidden_channels=4, patch_size=3)
+_PARTS = ("train", "val", "test")
+_IDS = [f"user:{number}" for number in range(_COUNT)]
+_KINDS = (
+    *(pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.float64(), pa.bool_(), pa.null()),
+    *(pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.binary_view()),
+    *(pa.decimal128(10, 2), pa.date32(), pa.timestamp("ns", "UTC"), pa.time64("us")),
+    *(pa.duration("s"), pa.list_(pa.int32()), pa.list_(pa.list_(pa.float64()), 2)),
+    *(pa.struct([("a", pa.int8())]), pa.map_(pa.string(), pa.int8())),
+    *(pa.list_(pa.string()), pa.large_list(pa.float32()), pa.list_(pa.struct([("a", pa.int8())]))),
+    pa.dictionary(pa.int8(), pa.string()),
+)
+
+
+class Targets:
+    """Feeds one input to one part of the package; ``folder`` is for files.
+
+    An input that is refused raises a :class:`HeroFilterError`; anything else is a failure.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def names(self) -> dict[str, Callable[[random.Random], None]]:
+        """The function of each target."""
+        return {
+            "tables": self.tables,
+            "arrow": self.arrow,
+            "npz": self.npz,
+            "model": self.model,
+            "settings": self.settings,
+            "requests": self.requests,
+        }
+
+    def tables(self, draw: random.Random) -> None:
+        """Read a pair of CSV files, one of them damaged."""
+        nodes = "\n".join(["id,age,country,tags,topic", *(_row(number) for number in range(9))])
+        edges = "\n".join(
+            ["source,target,weight", *(f"{_IDS[i]},{_IDS[i + 1]},1.5" for i in range(8))]
+        )
+        texts = {"nodes.csv": nodes.encode(), "edges.csv": edges.encode()}
+        for name in draw.sample(list(texts), draw.randint(1, 2)):
+            texts[name] = damage(texts[name], draw)
+        for name, content in texts.items():
+            (self.folder / name).write_bytes(content)
+        edge_file, node_file = self.folder / "edges.csv", self.folder / "nodes.csv"
+        weight, drop = draw.choice((None, "weight")), draw.random() < 0.5
+        read_graph(edge_file, node_file, "topic", weight=weight, drop_unknown=drop)
+
+    def arrow(self, draw: random.Random) -> None:
+        """Read tables whose columns have any of Arrow's types, and predict with them."""
+        nodes = _nodes()
+        columns = {name: nodes[name].combine_chunks() for name in nodes.column_names}
+        edges = {"source": pa.array(_IDS), "target": pa.array(_IDS[::-1])}
+        for name in draw.sample(("id", "topic", "age", "country", "tags", "more"), 2):
+            columns[name] = _column(draw)
+        if draw.random() < 0.3:
+            edges[draw.choice(("source", "target", "weight"))] = _column(draw)
+        if draw.random() < 0.05:
+            columns = {name: column.slice(0, 0) for name, column in columns.items()}
+        weight = "weight" if "weight" in edges else None
+        features = None if draw.random() < 0.8 else ["age"]
+        read_graph(pa.table(edges), pa.table(columns), "topic", weight=weight, features=features)
+        columns["id"] = pa.array([f"n{number}" for number in range(len(columns["id"]))])
+        columns.pop("topic")
+        edges = {"source": columns["id"], "target": columns["id"]}
+        _check(predict_tables(self._predictor, pa.table(edges), pa.table(columns)).probabilities)
+
+    def npz(self, draw: random.Random) -> None:
+        """Load a graph from an npz file with damaged bytes or unexpected arrays."""
+        path = self.folder / "graph.npz"
+        arrays: dict[str, Any] = {
+            "edges": np.array([[i, (i * 7 + 1) % 30] for i in range(30)]),
+            "node_labels": np.arange(30) % 3,
+            "node_features": np.ones((30, 2), np.float32),
+            **{
+                f"{part}_masks": np.arange(30)[None] % 3 == i
+                for i, part in enumerate(("train", "val", "test"))
+            },
+        }
+        for _ in range(draw.randrange(3)):
+            key = draw.choice((*arrays, "directed", "more"))
+            shape = tuple(draw.choice((0, 1, 2, 3, 30)) for _ in range(draw.randrange(4)))
+            kind = draw.choice(("<i4", ">i8", "<f2", "<f8", "?", "<U5", "<c8", "|u1", "<M8[s]"))
+            arrays[key] = np.full(shape, draw.choice((0, 1, 2_000_000_000, -1)), "<i8").astype(kind)
+        draw.choice((np.savez, np.savez_compressed))(path, **arrays)
+        if draw.random() < 0.7:
+            path.write_bytes(damage(path.read_bytes(), draw))
+        load_dataset(path, split=0)
+
+    def model(self, draw: random.Random) -> None:
+        """Load and use a model with damaged files whose checksums are right."""
+        made = self._model
+        folder = self.folder / "model"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(made, folder)
+        names = sorted(path.name for path in folder.iterdir())
+        path = folder / draw.choice(names)
+        if path.suffix == ".json" and draw.random() < 0.7:
+            path.write_text(json.dumps(changed(json.loads(path.read_text()), draw)))
+        else:
+            path.write_bytes(damage(path.read_bytes(), draw))
+        seal = folder / "model.json"
+        if path != seal:
+            about = json.loads(seal.read_text())
+            about["files"][path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+            write_json(seal, about)
+        _check(Predictor.load(folder).predict_proba())
+
+    def settings(self, draw: random.Random) -> None:
+        """Read settings as texts, as a dictionary and as a preset."""
+        sections = Config().to_dict()
+        section = draw.choice(list(sections))
+        key = draw.choice([field.name for field in fields(getattr(Config(), section))])
+        kind = draw.randrange(3)
+        if kind == 0:
+            text = f"{draw.choice((key, section + '.' + key, ''))}={any_value(draw)}"
+            Config().with_settings([damage(text.encode(), draw).decode(errors="ignore")])
+        elif kind == 1:
+            Config.from_dict(from_earlier({**sections, section: changed(sections[section], draw)}))
+        else:
+            path = self.folder / "preset.yaml"
+            write_preset(path, "x", "tuned", "herofilter", Config(), {})
+            path.write_bytes(damage(path.read_bytes(), draw))
+            read_preset(path)
+
+    def requests(self, draw: random.Random) -> None:
+        """Answer a request whose body is damaged."""
+        body: Any = {
+            "nodes": [{"id": "n", "age": 3, "country": "DE", "tags": "a|b"}],
+            "edges": [["n", "user:1"], {"source": "n", "target": "user:2"}],
+            "ids": ["n", "user:1"],
+        }
+        for _ in range(draw.randint(1, 3)):
+            body = changed(body, draw)
+        content = json.dumps(body).encode()
+        if draw.random() < 0.3:
+            content = damage(content, draw)
+        if draw.random() < 0.2:
+            value = {"id": "user:1", **body} if isinstance(body, dict) else body
+            request = parse_body(json.dumps(value).encode(), ExplainRequest, Limits())
+            self._service.explain(request)
+            return
+        json.dumps(self._service.predict(parse_body(content, PredictRequest, Limits())))
+
+    @property
+    def _predictor(self) -> Predictor:
+        return _fitted()
+
+    @property
+    def _service(self) -> Service:
+        return _served()
+
+    @property
+    def _model(self) -> Path:
+        folder = self.folder / "made"
+        if not (folder / "model.json").exists():
+            _fitted().save(folder)
+        return folder
+
+
+@cache
+def _fitted() -> Predictor:
+    """Return a model of a few nodes, fitted on tables."""
+    nodes = _nodes()
+    edges = pa.table({"source": _IDS, "target": [*_IDS[5:], *_IDS[:5]]})
+    graph = with_split(read_graph(edges, nodes, "topic"), 0)
+    config = settle(graph.data, "herofilter", _QUICK)
+    trained = fit_split(PreparedGraphs(graph.data, len(graph.classes)), "herofilter", config)
+    return make_predictor(trained, graph, graph.encoder)
+
+
+def _nodes() -> pa.Table:
+    rows = [_row(number).split(",") for number in range(_COUNT)]
+    names = ("id", "age", "country", "tags", "topic")
+    nodes = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    return nodes.set_column(1, "age", nodes["age"].cast(pa.float64()))
+
+
+@cache
+def _served() -> Service:
+    return Service(_fitted())
+
+
+def _check(probabilities: Tensor) -> None:
+    if not bool(probabilities.isfinite().all()):
+        raise ArithmeticError("probabilities must be finite")
+
+
+def _row(number: int) -> str:
+    tags = "a|b" if number % 2 else "c"
+    cells = (_IDS[number], f"{number / 7:.2f}", ("DE", "FR")[number % 2], tags, "ab"[number % 2])
+    return ",".join(cells)
+
+
+def _column(draw: random.Random) -> pa.Array:
+    kind = draw.choice(_KINDS)
+    plain = [None if draw.random() < 0.1 else draw.choice((0, 1, 3)) for _ in range(_COUNT)]
+    values: list[Any] = plain
+    if pa.types.is_nested(kind):
+        values = [None if each is None else [] for each in plain]
+        if pa.types.is_struct(kind):
+            values = [None if each is None else {"a": each} for each in plain]
+        elif pa.types.is_list(kind) and pa.types.is_integer(kind.value_type):
+            values = [None if each is None else [each] * each for each in plain]
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        values = [None if each is None else str(each) for each in plain]
+    try:
+        return pa.array(values, kind)
+    except (pa.ArrowException, TypeError, ValueError):
+        try:
+            return pa.array(plain, pa.int64()).cast(kind)
+        except pa.ArrowException:
+            return pa.nulls(_COUNT, kind)
