@@ -58,7 +58,10 @@ def fit(
     ] = "accuracy",
     trials: Annotated[
         int | None,
-        typer.Option(help="Trainings per model at most; 1 trains the recommended settings."),
+        typer.Option(
+            help="Trainings per model at most; 1 trains the recommended settings. By default as "
+            "many as the validation nodes can tell apart, up to 40."
+        ),
     ] = None,
     columns: TableColumns = _USUAL,
     undirected: Undirected = False,
