@@ -66,6 +66,10 @@ class LocalPatcher(LearnedPatcher):
     def num_nodes(self) -> int:
         return int(self.data.num_nodes or 0)
 
+    def memory(self, num_nodes: int, num_edges: int) -> int:
+        """Return about how many bytes the filter and the patches take at their peak."""
+        return self._with_filter().memory(num_nodes, num_edges)
+
     def reset_parameters(self) -> None:
         self.values.copy_(self.filter.initial_weights(self.values))
         self._made = None
