@@ -72,6 +72,7 @@ print(json.dumps([resident("VmHWM") - before, estimate]))
         ("polynomial", 20_000, 0, 60, 1),
         ("polynomial", 5000, 0, 10, 2),
         ("local", 40_000, 0, 10, 1),
+        ("local", 20_000, 0, 40, 2),
     ],
 )
 def test_estimates_are_near_the_peak(tmp_path, monkeypatch, kind, nodes, pairs, degree, threads):
