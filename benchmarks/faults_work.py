@@ -1,5 +1,6 @@
 """The commands that faults are tried on, run in forked processes, and what they leave behind."""
 
+import csv
 import hashlib
 import importlib
 import json
@@ -239,6 +240,9 @@ def _hash(path: Path) -> str:
         digest.update(json.dumps(content, sort_keys=True).encode())
     elif path.suffix == ".jsonl":
         digest.update("\n".join(sorted(_lines(path))).encode())
+    elif path.suffix == ".csv":
+        with path.open(newline="", encoding="utf-8") as file:
+            digest.update(json.dumps(_timeless(list(csv.DictReader(file)))).encode())
     elif path.suffix == ".safetensors":
         tensors, _ = load_tensors(path)
         for name in sorted(tensors):

@@ -1,4 +1,4 @@
-"""What is fed with damaged inputs: tables, Arrow types, npz files, models, settings, requests."""
+"""What is fed with damaged inputs: tables, Arrow types, graphs, models, settings, requests."""
 
 import hashlib
 import json
@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
 from torch import Tensor
 
 from benchmarks.fuzz_bytes import any_value, changed, damage
 from herofilter.config import Config, from_earlier
-from herofilter.data import load_dataset, read_graph
+from herofilter.data import csbm, load_dataset, read_graph, save_graph_folder
 from herofilter.files import write_json
+from herofilter.patchers import FastPatcher, PatchStore, write_patches
 from herofilter.predict import Predictor
 from herofilter.predict.tables import predict_tables
 from herofilter.serve.bodies import ExplainRequest, PredictRequest, parse_body
@@ -62,6 +65,9 @@ class Targets:
             "model": self.model,
             "settings": self.settings,
             "requests": self.requests,
+            "parquet": self.parquet,
+            "graphs": self.graphs,
+            "patches": self.patches,
         }
 
     def tables(self, draw: random.Random) -> None:
@@ -97,6 +103,29 @@ class Targets:
         columns.pop("topic")
         edges = {"source": columns["id"], "target": columns["id"]}
         _check(predict_tables(self._predictor, pa.table(edges), pa.table(columns)).probabilities)
+
+    def parquet(self, draw: random.Random) -> None:
+        """Read a pair of Parquet files, one of them damaged."""
+        tables = {"nodes": _nodes(), "edges": pa.table({"source": _IDS, "target": _IDS[::-1]})}
+        paths = {name: self.folder / f"{name}.parquet" for name in tables}
+        for name, table in tables.items():
+            pq.write_table(table, paths[name], compression=draw.choice(("none", "snappy", "zstd")))
+        path = paths[draw.choice(list(paths))]
+        path.write_bytes(damage(path.read_bytes(), draw))
+        read_graph(paths["edges"], paths["nodes"], "topic")
+
+    def graphs(self, draw: random.Random) -> None:
+        """Load a damaged graph folder, and read all its features."""
+        folder = self._damaged("graph", draw)
+        data = load_dataset(folder, split=0)
+        if data.x is not None:
+            data.x.whole()
+
+    def patches(self, draw: random.Random) -> None:
+        """Open a damaged folder of patches, and read all of them."""
+        folder = self._damaged("patches", draw)
+        patches = PatchStore.open(folder).patches()
+        patches.homophily(torch.arange(_COUNT) % 2)
 
     def npz(self, draw: random.Random) -> None:
         """Load a graph from an npz file with damaged bytes or unexpected arrays."""
@@ -175,6 +204,26 @@ class Targets:
             return
         json.dumps(self._service.predict(parse_body(content, PredictRequest, Limits())))
 
+    def _damaged(self, name: str, draw: random.Random) -> Path:
+        """Return a copy of a folder in which one file is damaged."""
+        made, folder = self.folder / "made", self.folder / name
+        if not made.exists():
+            _write_folder(name, made)
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(made, folder)
+        path = draw.choice(sorted(folder.iterdir()))
+        if path.suffix == ".json" and draw.random() < 0.7:
+            path.write_text(json.dumps(changed(json.loads(path.read_text()), draw)))
+        elif draw.random() < 0.5:
+            # of the right size
+            content = bytearray(path.read_bytes())
+            at = draw.randrange(len(content))
+            content[at : at + 8] = draw.randbytes(len(content[at : at + 8]))
+            path.write_bytes(content)
+        else:
+            path.write_bytes(damage(path.read_bytes(), draw))
+        return folder
+
     @property
     def _predictor(self) -> Predictor:
         return _fitted()
@@ -200,6 +249,16 @@ def _fitted() -> Predictor:
     config = settle(graph.data, "herofilter", _QUICK)
     trained = fit_split(PreparedGraphs(graph.data, len(graph.classes)), "herofilter", config)
     return make_predictor(trained, graph, graph.encoder)
+
+
+def _write_folder(name: str, folder: Path) -> None:
+    data = csbm(num_nodes=_COUNT, num_classes=2, average_degree=3, num_features=40, seed=1)
+    if name == "patches":
+        write_patches(FastPatcher(patch_size=3), data, folder, shard_rows=10)
+    else:
+        # few enough to be written in compressed rows
+        data.x = data.x * (data.x > 2)
+        save_graph_folder(data, folder)
 
 
 def _nodes() -> pa.Table:
