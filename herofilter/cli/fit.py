@@ -26,6 +26,7 @@ from herofilter.cli.table_options import (
     with_columns,
 )
 from herofilter.data.tables.table_columns import TableColumns
+from herofilter.harmless import harmless
 
 _USUAL = TableColumns()
 SafeCsv = Annotated[
@@ -136,7 +137,7 @@ def fit(
         if kept:
             said = f"stopped; {kept} finished trainings are kept in {out / SEARCH}, and the same "
             said += "command continues from them"
-        print(said, file=sys.stderr)
+        print(harmless(said), file=sys.stderr)
         raise SystemExit(130) from None
     model_kept, metrics = fitted.predictor, fitted.saved.metrics
     model_kept.save(out)

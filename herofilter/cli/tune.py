@@ -10,6 +10,7 @@ from herofilter.cli.app import (
     Graph,
     Json,
     app,
+    check_files,
     hold_folder,
     parse_splits,
     print_json,
@@ -55,7 +56,6 @@ def tune(
     """Search for a graph's best hyperparameters by validation accuracy and write a preset."""
     from herofilter.config import Config
     from herofilter.data.graph_path import check_graph_name
-    from herofilter.files import check_file_target
     from herofilter.training.search.budget import parse_budget
     from herofilter.training.search.presets import graph_name, merge_preset
 
@@ -65,8 +65,7 @@ def tune(
     check_graph_name(graph)
     out = out or Path("runs") / f"tune-{graph_name(graph)}"
     hold_folder(out)
-    if into is not None:
-        check_file_target(into)
+    check_files(into)
 
     from herofilter.data import num_splits
     from herofilter.report.console import percent

@@ -13,6 +13,7 @@ from torch.utils._pytree import tree_map_only
 
 from herofilter.data.features import csr_tensor, row_normalise, standardise
 from herofilter.errors import GraphError
+from herofilter.files import DamagedFileError
 
 DENSE, SPARSE = ("x",), ("x_crow", "x_col", "x_value")
 CHUNK_BYTES = 2**22
@@ -137,8 +138,15 @@ class DiskFeatures(Tensor):
         crow = torch.cat([length.new_zeros(1), length.cumsum(0)])
         # position of every entry: its row's start plus its offset within the row
         entry = torch.arange(int(crow[-1])) + (first - crow[:-1]).repeat_interleave(length)
-        taken = col.index_select(0, entry).long(), value.index_select(0, entry).to(torch.float32)
-        return csr_tensor(crow, *taken, (nodes.numel(), self.size(1)))
+        columns = col.index_select(0, entry).long()
+        if columns.numel() and not 0 <= int(columns.min()) <= int(columns.max()) < self.size(1):
+            raise DamagedFileError(
+                f"{self.folder / SPARSE[1]}.npy must have columns from 0 to {self.size(1) - 1} "
+                f"(got {int(columns.min())} to {int(columns.max())}); copy the folder again or "
+                "pack the graph anew"
+            )
+        values = value.index_select(0, entry).to(torch.float32)
+        return csr_tensor(crow, columns, values, (nodes.numel(), self.size(1)))
 
     def _release(self, count: int) -> None:
         self._mapped += count * max(TOUCHED_BYTES, 4 * self.size(1))

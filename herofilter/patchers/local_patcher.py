@@ -7,7 +7,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.errors import ConfigError
-from herofilter.patchers.alignment import aligned_weights
+from herofilter.patchers.alignment import aligned_weights, alignment_memory
 from herofilter.patchers.fast import FastPatcher, filter_names
 from herofilter.patchers.learned import LearnedPatcher
 from herofilter.patchers.patches import Patches
@@ -65,6 +65,12 @@ class LocalPatcher(LearnedPatcher):
     @property
     def num_nodes(self) -> int:
         return int(self.data.num_nodes or 0)
+
+    def memory(self, num_nodes: int, num_edges: int) -> int:
+        """Return about how many bytes the filter and the patches take at their peak."""
+        # an edge that is listed once is there twice
+        alignment = alignment_memory(num_nodes, 2 * num_edges, self.filter.order + 1)
+        return max(alignment, self._with_filter().memory(num_nodes, num_edges))
 
     def reset_parameters(self) -> None:
         self.values.copy_(self.filter.initial_weights(self.values))

@@ -93,11 +93,24 @@ class PolynomialPatcher(LearnedPatcher):
         self.restore()
 
     @staticmethod
-    def memory(num_nodes: int, patch_size: int = 9, num_filters: int = 2, order: int = 10) -> int:
-        """Return the bytes at the peak of a choice: blocks of rows, and what is kept of them."""
-        # an index of 8 bytes, an entry of 4 for each power; both twice while they are copied
-        kept = 2 * num_nodes * patch_size * (8 + 4 * (order + 1))
-        return rows_memory(num_nodes, order + 1, num_filters) + kept
+    def memory(
+        num_nodes: int,
+        num_edges: int,
+        patch_size: int = 9,
+        num_filters: int = 2,
+        order: int = 10,
+    ) -> int:
+        """Return about how many bytes a choice takes at its peak, what is kept of it included.
+
+        Example:
+            >>> PolynomialPatcher.memory(20_000, 100_000) < 2**30
+            True
+        """
+        # an edge that is listed once is there twice
+        entries = 2 * num_edges
+        # an index of 8 bytes, an entry of 4 for each power
+        kept = num_nodes * patch_size * (8 + 4 * (order + 1))
+        return rows_memory(num_nodes, entries, order + 1, num_filters, patch_size) + kept
 
     @property
     def weights(self) -> list[Tensor]:

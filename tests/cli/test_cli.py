@@ -376,6 +376,12 @@ def test_demo_json(cli: Cli, tmp_path: Path) -> None:
     assert [level["heterophily"] for level in found["levels"]] == [0.1, 0.9]
 
 
+def test_the_quick_demo(cli: Cli) -> None:
+    found = cli("demo", "--quick", "--json").json()
+    assert [level["heterophily"] for level in found["levels"]] == [0.1, 0.9]
+    assert (found["num_nodes"], found["num_splits"]) == (120, 1)
+
+
 # help
 
 
