@@ -53,9 +53,7 @@ def _shapes(found: re.Match[str]) -> str:
 def _reference(target: str) -> str:
     """Return a link to a public name, or the name as code if it is none or could be several."""
     name = target.rpartition(".")[2]
-    paths = {
-        names[name] for names in map(public_names, public_packages()) if name in names
-    }
+    paths = {names[name] for names in map(public_names, public_packages()) if name in names}
     if len(paths) != 1 or not target.endswith(name):
         return f"`{name}`"
     return f"[`{name}`][{paths.pop()}]"

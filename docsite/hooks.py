@@ -54,10 +54,14 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def _text(file: Path) -> str:
-    """Return a page from outside ``docs``; the finding of a study gets its figure."""
+    """Return a page from outside ``docs``; the finding of a study gets its figure and links."""
     text = file.read_text(encoding="utf-8")
-    figure = "\n![The figure of this study](figure.png)\n" if file.name == "finding.md" else ""
-    return text + figure
+    if file.name != "finding.md":
+        return text
+    docs = "../../../docs"
+    text = text.replace("docs/theory.md", f"[docs/theory.md]({docs}/theory.md)")
+    figure = "![The figure of this study](figure.png)"
+    return f"{text}\n{figure}\n\n[All studies]({docs}/reproduction.md)\n"
 
 
 def _titles(nav: Any) -> dict[str, str]:

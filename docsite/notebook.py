@@ -19,13 +19,14 @@ def notebook(script: str) -> dict[str, Any]:
     """Return the notebook of a script, without any output.
 
     Example:
-        >>> [cell["cell_type"] for cell in notebook("# %% [markdown]\\n# Hi\\n# %%\\n1\\n")["cells"]]
+        >>> made = notebook("# %% [markdown]\\n# Hi\\n# %%\\n1\\n")
+        >>> [cell["cell_type"] for cell in made["cells"]]
         ['markdown', 'code']
     """
     _, *parts = _CUT.split(script)
     cells: list[dict[str, Any]] = []
     for mark, text in zip(parts[::2], parts[1::2], strict=True):
-        cell = {"id": f"cell-{len(cells)}", "metadata": {}}
+        cell: dict[str, Any] = {"id": f"cell-{len(cells)}", "metadata": {}}
         if mark:
             text = re.sub(r"^# ?", "", text, flags=re.MULTILINE)
             cell |= {"cell_type": "markdown"}

@@ -71,8 +71,8 @@ def docstring(path: str) -> str | None:
         match node:
             case ast.ClassDef() | ast.FunctionDef() if node.name == name:
                 return ast.get_docstring(node)
-            case ast.Assign(targets=[ast.Name(id=found)]) | ast.AnnAssign(
-                target=ast.Name(id=found)
+            case (
+                ast.Assign(targets=[ast.Name(id=found)]) | ast.AnnAssign(target=ast.Name(id=found))
             ) if found == name:
                 match following:
                     case ast.Expr(value=ast.Constant(value=str(text))):

@@ -47,7 +47,7 @@ def expand(text: str) -> str:
 
     def directive(match: re.Match[str]) -> str:
         path = defined_at(match.group(1))
-        anchor = f"[](){{#{match.group(1)}}}\n\n" if path != match.group(1) else ""
+        anchor = f'<span id="{match.group(1)}"></span>\n\n' if path != match.group(1) else ""
         return f"{anchor}::: {path}"
 
     return _DIRECTIVE.sub(directive, _TABLE.sub(lambda found: names_table(found.group(1)), text))

@@ -1,6 +1,6 @@
 """From two CSV tables to predictions, reasons and a report, cell by cell.
 
-Run it inside this folder: python csv_to_report.py. The notebook csv_to_report.ipynb is made from it.
+Run it inside this folder: python csv_to_report.py. csv_to_report.ipynb is made from it.
 """
 
 # %% [markdown]

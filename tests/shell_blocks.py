@@ -50,4 +50,4 @@ def inline_commands(text: str) -> list[str]:
     """Return the commands within sentences and tables, such as ```herofilter info GRAPH```."""
     prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
     prose = re.sub(r"^    .*$", "", prose, flags=re.MULTILINE)
-    return [" ".join(words.split()) for words in re.findall(r"`(herofilter [^`]+)`", prose)]
+    return [" ".join(words.split()) for words in re.findall(r"`(herofilter\s[^`]+)`", prose)]

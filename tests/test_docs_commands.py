@@ -83,8 +83,8 @@ def only_parsed(page: str, text: str) -> bool:
     return any(re.match(pattern, text) for pattern in ONLY_PARSED)
 
 
-class Parsed(Exception):  # noqa: N818 (no error: it ends the command before its work)
-    """The arguments were taken."""
+class Parsed(Exception):
+    """The arguments were taken; it ends a command before its work."""
 
 
 def leaves(command: Any) -> Iterator[Any]:
@@ -148,7 +148,9 @@ def test_commands_are_found() -> None:
 
 
 def test_every_command_is_run_or_has_a_reason() -> None:
-    commands = [(page, shown.text) for page, text in TEXTS.items() for shown in shown_commands(text)]
+    commands = [
+        (page, shown.text) for page, text in TEXTS.items() for shown in shown_commands(text)
+    ]
     assert len(commands) > 100
     unknown = [
         entry
@@ -158,7 +160,8 @@ def test_every_command_is_run_or_has_a_reason() -> None:
     assert unknown == []
     texts = {text for _, text in commands}
     assert set(RUN) - texts == set(), "RUN has commands that no page shows"
-    idle = [p for p in ONLY_PARSED if not any(re.match(p, t) and only_parsed(n, t) for n, t in commands)]
+    parsed = [text for page, text in commands if only_parsed(page, text)]
+    idle = [each for each in ONLY_PARSED if not any(re.match(each, text) for text in parsed)]
     assert idle == [], "ONLY_PARSED has reasons that no command needs"
 
 
@@ -168,7 +171,10 @@ def test_a_shown_command_exists_with_its_options(
 ) -> None:
     words = shown.words
     if "-m" in words and words[0] in ("python", "torchrun", "srun"):
-        parse_module(tuple(word for word in words if word != "…"), monkeypatch)
+        if words[-1] == "…":  # shortened: the same as the command above it
+            assert words[words.index("-m") + 1] in TEXTS[page].partition(f"$ {words[0]}")[0]
+        else:
+            parse_module(words, monkeypatch)
     elif words[0] == "make":
         assert words[1] in make_targets()
     elif words[0] == "pip":
@@ -189,7 +195,7 @@ def test_a_shown_command_exists_with_its_options(
 
 def test_a_wrong_option_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     for words in (("train", "karate", "--sets", "lr=1"), ("trian", "karate"), ("fit",)):
-        with pytest.raises(Exception, match=r"(?i)no such (option|command)|missing option"):
+        with pytest.raises(Exception, match=r"(?i)no such (option|command)|missing"):
             parse(("herofilter", *words))
     with pytest.raises(SystemExit):
         parse_module(("python", "-m", "benchmarks.scale", "--wriet"), monkeypatch)
@@ -203,6 +209,8 @@ def test_commands_within_sentences_exist(page: str) -> None:
         first, *rest = text.split()[1:]
         if first.startswith("-"):
             assert first in root, text
+            continue
+        if first == "trian":  # the typo whose answer is measured
             continue
         names = [first, *rest[:1]] if first == "bench" else [first]
         assert names == ["bench"] or names[-1] in known, text
@@ -228,7 +236,8 @@ def test_a_quick_command_runs_and_prints_what_is_shown(page: str, shown: Shown, 
     printed = same_shape((*done.out.splitlines(), *done.err.splitlines()))
     if "train" in shown.words and done.code == 0:
         # accuracies and seconds are those of another machine
-        expected, printed = ([re.sub(r"[\d.]+", "0", line) for line in x] for x in (expected, printed))
+        both = ([re.sub(r"[\d.]+", "0", line) for line in lines] for lines in (expected, printed))
+        expected, printed = both
     if shown.text != "herofilter list":  # its columns are as wide as the terminal
         assert [line for line in expected if line not in printed] == [], printed
 
@@ -255,8 +264,8 @@ def test_the_tour_of_your_tables(cli: Cli) -> None:
     assert [("--budget" in words) for words in fits] == [False, True]
     start = commands.index(fits[1])
     for words in commands[start:]:
-        quicker = ["8s" if word == "60s" else word for word in words[1:]]
-        done = cli(*quicker)
+        # each model once, instead of a search for a minute
+        done = cli(*words[1:], *(["--trials", "1"] if words[1] == "fit" else []))
         assert done.code == 0, (words, done.err)
     assert Path("predictions.csv").read_text().startswith("id,label,part,prediction,confidence,")
     assert Path("model.onnx").stat().st_size > 1000
