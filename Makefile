@@ -32,6 +32,11 @@ check: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# the site in site/; any warning is an error
+.PHONY: docs
+docs: $(VENV)/.installed-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
 # weaknesses that bandit finds, and licences of the dependencies
 audit: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.audit
@@ -54,4 +59,4 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt
 	touch $@ $(VENV)/.installed $(VENV)/.installed-tables
 
 clean:
-	rm -rf $(VENV) runs .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) runs site .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

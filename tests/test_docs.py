@@ -23,7 +23,8 @@ from herofilter.nn import registry
 ROOT = Path(__file__).parent.parent
 README, CONTRIBUTING = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-DOCUMENTS = [README, CONTRIBUTING, ROOT / "CHANGELOG.md", *PAGES]
+REFERENCE = sorted((ROOT / "docs" / "api").glob("*.md"))
+DOCUMENTS = [README, CONTRIBUTING, ROOT / "CHANGELOG.md", *PAGES, *REFERENCE]
 MODULES = sorted(
     module.name for module in pkgutil.walk_packages(herofilter.__path__, "herofilter.")
 )

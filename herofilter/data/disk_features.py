@@ -29,7 +29,7 @@ class DiskFeatures(Tensor):
     float16 they become float32, and they are scaled when they are read. Every other
     operation reads the complete matrix into memory first, so that every model gives right results.
 
-    Args:
+    Attributes:
         folder: where ``x.npy`` lies, or ``x_crow.npy``, ``x_col.npy`` and ``x_value.npy``.
         shape: ``(n, f)``.
         sparse: whether the rows are compressed (CSR).

@@ -19,8 +19,9 @@ def score_warnings(
     """Return what is suspicious about the scores of the model that was kept.
 
     Args:
-        validation, test: measures on these nodes, as
+        validation: measures on the validation nodes, as
             :func:`~herofilter.training.metrics.full_score` returns them.
+        test: the same of the test nodes.
         majority: the class that most training nodes have.
         name: what that class is called.
     """

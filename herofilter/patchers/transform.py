@@ -13,10 +13,7 @@ class AddPatches(BaseTransform):  # type: ignore[misc]
     by their indices in this graph, so the transform belongs after any that drops or reorders nodes
     or edges, and graphs with patches aren't to be batched into one. The slots of several relations
     lose their names; where those matter, call a :class:`FastPatcher` instead.
-
-    Args:
-        patch_size, c, method, tolerance, self_loops, directed, ego, relations, refine, margin,
-            hub_limit, filters: as those of :class:`FastPatcher`.
+    It has the arguments of one.
 
     Shapes:
         - data.patch_index: ``[n, p]``, int64, -1 at padding

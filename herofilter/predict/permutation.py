@@ -30,9 +30,11 @@ class ColumnImportance:
     Args:
         column: its name.
         loss: by how much the log-loss rises.
-        loss_low, loss_high: the interval of that over the measured nodes.
+        loss_low: the lower end of the interval of that over the measured nodes.
+        loss_high: its upper end.
         accuracy: by how much the accuracy falls.
-        accuracy_low, accuracy_high: likewise.
+        accuracy_low: the lower end of the interval of that.
+        accuracy_high: its upper end.
     """
 
     column: str

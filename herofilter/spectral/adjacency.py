@@ -7,6 +7,7 @@ from torch import Tensor
 from herofilter.errors import GraphError, check_choice
 
 DIRECTED_RULES = ("symmetrise", "keep")
+"""What can be done with the direction of edges: it is ignored, or kept."""
 
 
 def adjacency_matrix(

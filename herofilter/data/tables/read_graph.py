@@ -99,14 +99,17 @@ def read_graph(
         edges: one row per edge.
         nodes: one row per node; without it, the nodes are those that edges name.
         label: the column of classes; nodes without one are unlabelled.
-        id_column, source, target: where the ids are; usual other names are found, with a note.
+        id_column: the nodes' column of ids; usual other names are found, with a note.
+        source: the edges' column of ids at which they begin; usual other names are found, too.
+        target: the edges' column of ids at which they end, likewise.
         weight: the column of edge weights.
         split: a column of train, val and test; other nodes hold nothing in it.
         features: the columns to learn from; by default all others.
         directed: whether an edge runs one way only.
         drop_unknown: whether edges to ids without a row in the nodes are dropped, with a note.
         encoding: of text files, such as ``cp1252``.
-        encoder, classes: those of a trained model, applied to the tables as they are.
+        encoder: that of a trained model, applied to the tables as it is.
+        classes: those of a trained model, in its order.
 
     Example:
         >>> edges = pa.table({"source": ["ann", "bob"], "target": ["bob", "cy"]})

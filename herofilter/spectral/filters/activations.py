@@ -22,3 +22,4 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,
     "softsign": softsign,
 }
+"""The σ that an adaptive or shared filter can have, by name; each is 0 at 0 and never falls."""

@@ -10,7 +10,6 @@ from herofilter.errors import ConfigError, check_choice
 from herofilter.spectral.filters.base import Filter
 from herofilter.spectral.filters.chebyshev import ChebyshevFilter
 
-# the paper's five segments of the Laplacian's eigenvalues 1 - λ
 BANDS: dict[str, tuple[float, float]] = {
     "low": (0.0, 0.4),
     "low-middle": (0.4, 0.8),
@@ -18,6 +17,7 @@ BANDS: dict[str, tuple[float, float]] = {
     "high-middle": (1.2, 1.6),
     "high": (1.6, 2.0),
 }
+"""The paper's five segments of the Laplacian's eigenvalues 1 - λ."""
 # an eigenvalue at a bound, such as 0 or 2, may miss it by rounding
 _ROUNDING = 1e-5
 

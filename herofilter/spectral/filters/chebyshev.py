@@ -13,6 +13,7 @@ from herofilter.spectral.filters.base import Filter
 from herofilter.spectral.filters.polynomial import MAX_ORDER
 
 CHEBYSHEV_STARTS = ("identity", "low", "high", "hop1", "hop2", "aligned")
+"""What a Chebyshev filter can be before training; ``aligned`` is fitted to the training labels."""
 
 
 @dataclass(frozen=True)

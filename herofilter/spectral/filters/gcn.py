@@ -9,6 +9,7 @@ from herofilter.errors import check_choice
 from herofilter.spectral.filters.base import Filter
 
 FORMS = ("propagation", "paper")
+"""GCN's filter as its layers apply it, and as the paper writes it."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,9 @@ from herofilter.spectral.filters.activations import ACTIVATIONS
 from herofilter.spectral.filters.base import Filter
 
 STARTS = ("low", "hop1", "hop2", "high")
+"""What a polynomial filter can be before training."""
 MAX_ORDER = 200
+"""The largest K of a filter."""
 _HOPS = {"hop1": 1, "hop2": 2}
 
 

@@ -25,6 +25,7 @@ FILTERS: dict[str, type[Filter]] = {
         GCNFilter,
     )
 }
+"""The kinds of filter, by the name that the setting ``filter`` has for them."""
 
 
 def make_filter(

@@ -1,0 +1,1 @@
+"""What turns the Markdown of ``docs`` into a site: links, names, docstrings, the notebook."""

@@ -1,0 +1,59 @@
+"""Docstrings in the notation of Sphinx as Markdown, for mkdocstrings."""
+
+import re
+import textwrap
+from typing import Any
+
+import griffe
+
+from docsite.public_names import public_names, public_packages
+
+_BLOCK = re.compile(r"^( *)\.\. math::\n((?:\1    .*\n|[ ]*\n)+)", re.MULTILINE)
+_MATH = re.compile(r":math:`([^`]+)`")
+_ROLE = re.compile(r":(class|func|meth|attr|data|mod):`~?([^`]+)`")
+_SHAPES = re.compile(r"^( *)Shapes:\n((?:\1    .*\n?|[ ]*\n)+)", re.MULTILINE)
+_EXAMPLE = re.compile(r"^( *)Example:$", re.MULTILINE)
+
+
+def to_markdown(text: str) -> str:
+    r"""Return a docstring with its roles and formulas in Markdown.
+
+    Example:
+        >>> to_markdown("The :math:`g` of :class:`Nobody`.")
+        'The $g$ of `Nobody`.'
+    """
+    text = _BLOCK.sub(_display, text if text.endswith("\n") else text + "\n")
+    text = _MATH.sub(lambda found: f"${' '.join(found.group(1).split())}$", text)
+    text = _ROLE.sub(lambda found: _reference(found.group(2)), text)
+    text = _SHAPES.sub(_shapes, text)
+    return _EXAMPLE.sub(r"\1Examples:", text).removesuffix("\n")
+
+
+class MarkdownDocstrings(griffe.Extension):
+    """Let griffe read every docstring in Markdown."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Change the docstring of an object that was read."""
+        if obj.docstring is not None:
+            obj.docstring.value = to_markdown(obj.docstring.value)
+
+
+def _display(found: re.Match[str]) -> str:
+    indent = found.group(1)
+    formula = textwrap.dedent(found.group(2)).strip()
+    return textwrap.indent(f"$$\n{formula}\n$$\n", indent) + "\n"
+
+
+def _shapes(found: re.Match[str]) -> str:
+    indent = found.group(1)
+    listed = textwrap.dedent(found.group(2)).strip("\n")
+    return textwrap.indent(f"**Shapes**\n\n{listed}\n", indent) + "\n"
+
+
+def _reference(target: str) -> str:
+    """Return a link to a public name, or the name as code if it is none or could be several."""
+    name = target.rpartition(".")[2]
+    paths = {names[name] for names in map(public_names, public_packages()) if name in names}
+    if len(paths) != 1 or not target.endswith(name):
+        return f"`{name}`"
+    return f"[`{name}`][{paths.pop()}]"

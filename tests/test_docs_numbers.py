@@ -1,0 +1,43 @@
+"""Counts and verdicts in the documents are those of the registries and of the result files."""
+
+import re
+from pathlib import Path
+
+from herofilter import list_datasets, list_models
+from tests.test_docs import DOCUMENTS, README, ROOT
+
+REPRODUCED = ROOT / "results" / "reproduce"
+# registered models that aren't called baselines in the documents
+OTHERS = {"herofilter", "fast-herofilter", "booster", "neighbour-booster", "majority"}
+
+
+def test_the_numbers_of_models_and_graphs() -> None:
+    names = {model.name for model in list_models()}
+    assert f"datasets, {len(names)} models" in README.read_text(encoding="utf-8")
+    counted = re.compile(r"\b(\d+) (?:baselines|other models|models to compare with)\b")
+    found = [
+        (page.name, int(number))
+        for page in DOCUMENTS
+        for number in counted.findall(page.read_text(encoding="utf-8"))
+    ]
+    assert len(found) >= 5
+    assert [entry for entry in found if entry[1] != len(names - OTHERS)] == []
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"{len(list_datasets())} named graphs" in changelog
+
+
+def test_the_verdicts_of_the_studies() -> None:
+    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[([\w-]+)\]\(\S+/finding\.md\) \|[^|]+\| ([\w ]+) \|$", page, re.M)
+    assert dict(rows) == {place.parent.name: verdict(place) for place in finished()}
+
+
+def finished() -> list[Path]:
+    return sorted(REPRODUCED.glob("*/finding.md"))
+
+
+def verdict(finding: Path) -> str:
+    """Return the word at the end of a finding."""
+    found = re.search(r"Verdict: \*\*([\w ]+)\*\*\s*\Z", finding.read_text(encoding="utf-8"))
+    assert found is not None, finding
+    return found.group(1)
