@@ -19,7 +19,7 @@ NAME = "pretend"
 aten = torch.ops.aten
 _state = threading.local()
 # seeds of the device's generators begin here: an operation gets a copy of the Python object
-_MARK = 2**40
+_MARK = 2**62
 _library: list[Any] = []
 
 

@@ -172,6 +172,9 @@ def predict(
     patches: Annotated[
         Path | None, typer.Option(help="Folder that herofilter patch made of the training graph.")
     ] = None,
+    device: Annotated[
+        str, typer.Option(help="Where to compute: cpu, cuda, mps, or auto for the best there is.")
+    ] = "cpu",
     engine: Engine = "local",
     address: Address = None,
     as_json: Json = False,
@@ -179,12 +182,16 @@ def predict(
     """Predict the nodes of the training graph, of that graph extended, or of a new one."""
     from herofilter.data.tables.table_path import check_table_target
     from herofilter.distributed.engine import check_engine
+    from herofilter.errors import check_choice
     from herofilter.files import check_file_target, check_folder_target
+    from herofilter.settings import DEVICES
 
     check_engine(engine, address)
+    check_choice("device", device, DEVICES)
     folder = check_inputs(model, split, edges, nodes)
     if engine == "ray":
         out = out.with_suffix("") if out == Path("predictions.csv") else out
+        check_choice("with --engine ray device", device, ("cpu",))
         check_folder_target(out)
         _predict_on_ray(folder, patches, edges, nodes, columns, out, address, as_json)
         return
@@ -203,7 +210,7 @@ def predict(
         from herofilter.distributed import load_predictor
 
         predictor = load_predictor(folder, patches)
-    predicted = predict_tables(predictor, edges, nodes, columns)
+    predicted = predict_tables(predictor.to(device), edges, nodes, columns)
     print_notes(predicted.notes, as_json)
     with ProgressBar("predicting") as callback:
         predicted.write(out, callback, safe_csv)

@@ -134,7 +134,8 @@ def train(
     chosen = [0] if named else select_splits(asked, num_splits(data))
     name, source = graph_name(graph), GraphSource.at(graph, splits if named else None)
     out = out or _new_folder(Path("runs"), f"{name}-{model}-{time.strftime('%Y%m%d-%H%M%S')}")
-    count = herofilter.training.default_workers(data, chosen) if workers is None else workers
+    usual = herofilter.training.default_workers(data, chosen, config.train.device)
+    count = usual if workers is None else workers
     with TrainBar(name, chosen, config.train.epochs) as callback:
         if engine == "ray" and patches is not None:
             job = make_job(graph, patches, out, config, chosen, shares)
