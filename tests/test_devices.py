@@ -1,4 +1,4 @@
-"""Training and prediction on a device other than the CPU: a pretended one, and none that is absent."""
+"""Training and prediction on a device other than the CPU, for which a pretended one stands in."""
 
 import sys
 from collections.abc import Callable
@@ -46,9 +46,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> torch.device:
     monkeypatch.setattr(loop, "generator_on", pretend_generator)
     monkeypatch.setattr(predictor, "find_device", lambda name: device)
     # a parameter can't change its class in place
-    monkeypatch.setattr(
-        torch.__future__, "get_overwrite_module_params_on_conversion", lambda: True
-    )
+    monkeypatch.setattr(torch.__future__, "get_overwrite_module_params_on_conversion", lambda: True)
     return device
 
 
@@ -106,9 +104,7 @@ def train_and_predict(name: str, data: Data, config: Config, device: torch.devic
     """Train on a device; the model comes back, and predicts there what it does on the CPU."""
     model, data = built(name, data, config)
     there = set()
-    loop.train(
-        model, select_split(data, 0), config.train, lambda _: there.add(model.device.type)
-    )
+    loop.train(model, select_split(data, 0), config.train, lambda _: there.add(model.device.type))
     assert there == {"cpu" if model.boosted else device.type}
     assert model.device.type == "cpu"
     assert not any(isinstance(one, PretendTensor) for one in model.state_dict().values())
@@ -197,9 +193,7 @@ def test_a_training_elsewhere_continues_from_its_checkpoint(
     def run(name: str, **options: object) -> tuple[list[float], dict[str, Tensor]]:
         model, data = built("herofilter", plain(), config)
         kept = Checkpoint(tmp_path / name, {"graph": "small"}, every=0.0)
-        result = loop.train(
-            model, select_split(data, 0), config.train, checkpoint=kept, **options
-        )
+        result = loop.train(model, select_split(data, 0), config.train, checkpoint=kept, **options)
         return [epoch.train_loss for epoch in result.history], model.state_dict()
 
     expected = run("first")

@@ -11,6 +11,7 @@ import typer
 
 from herofilter.cli.app import Json, app, hold_folder, print_json
 from herofilter.cli.engine_options import Address, Engine
+from herofilter.cli.log_options import Log
 from herofilter.cli.model_options import ModelFolder, RunSplit, check_inputs
 from herofilter.cli.report import Report, write_after
 from herofilter.cli.started import started
@@ -70,6 +71,7 @@ def fit(
         typer.Option("--set", help="A fixed setting, not searched: key=value. May be repeated."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the split, the search and training.")] = 0,
+    log: Log = None,
     safe_csv: SafeCsv = False,
     with_report: Report = True,
     as_json: Json = False,
@@ -81,10 +83,12 @@ def fit(
     from herofilter.training.artifacts.sealed_folder import check_target
     from herofilter.training.search.budget import parse_budget
     from herofilter.training.search.choices import check_contender, check_metric
+    from herofilter.training.trackers.open_trackers import check_trackers, open_trackers
 
     seconds = parse_budget(budget)
     check_contender(model)
     check_metric(metric)
+    check_trackers(log or [])
     check_folder_target(out)
     check_target(out)
     table_ending(edges, "edges")
@@ -93,7 +97,7 @@ def fit(
     hold_folder(out)
     columns = replace(columns, label=label)
 
-    from herofilter.callbacks import notify
+    from herofilter.callbacks import notify, together
     from herofilter.data.tables.read_graph import read_tables
     from herofilter.measures import data_card, table_warnings
     from herofilter.patchers import patcher_memory
@@ -106,6 +110,7 @@ def fit(
     from herofilter.training.search.clock import Clock
     from herofilter.training.search.contest_store import finished_trainings
     from herofilter.training.search.fitting import fit_graph, with_split
+    from herofilter.training.trackers.results import of_fit
 
     clock = Clock(seconds, started())
     console = Console(quiet=as_json)
@@ -123,10 +128,16 @@ def fit(
     console.print(f"this takes up to {seconds:.0f} s, until {ends:%H:%M:%S}", highlight=False)
     fixed = [*(settings or []), *["class_weights=true"] * class_weights]
     try:
-        with FitBar(seconds, clock.elapsed) as callback:
+        with (
+            open_trackers(log or [], out.name) as trackers,
+            FitBar(seconds, clock.elapsed) as bar,
+        ):
+            trackers.begin({"nodes": nodes.name, "model": model, "seed": seed, "fixed": fixed})
+            both = together(bar, trackers)
             fitted = fit_graph(
-                graph, clock, tuple(fixed), seed, callback, trials, model, metric, out, suspicious
+                graph, clock, tuple(fixed), seed, both, trials, model, metric, out, suspicious
             )
+            trackers.finish(of_fit(fitted.saved), {"model": out})
     except KeyboardInterrupt:
         kept = finished_trainings(out)
         said = "stopped; no training was finished, so that nothing is kept"
