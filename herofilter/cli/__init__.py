@@ -11,6 +11,7 @@ import typer
 
 from herofilter.cli import (
     bench as bench,
+    bench_ogb as bench_ogb,
     bench_tables as bench_tables,
     explain as explain,
     fit as fit,
