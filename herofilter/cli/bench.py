@@ -35,6 +35,7 @@ def demo(
 
     hold_folder(out)
 
+    from herofilter.report.canvas import INSTALL_PICTURES, can_draw
     from herofilter.report.console import demo_table
     from herofilter.report.picture import demo_picture
     from herofilter.report.progress import ProgressBar
@@ -47,18 +48,23 @@ def demo(
         else:
             result = run_demo(seed=seed, workers=os.cpu_count() or 1, callback=callback)
     write_json(out / "demo.json", result)
-    demo_picture(result, out / "demo.png")
+    drawn = can_draw()
+    if drawn:
+        demo_picture(result, out / "demo.png")
     if as_json:
         print_json(result)
         return
     console = Console()
     console.print(demo_table(result))
     held = sum(level["holds"] for level in result["levels"])
+    files = f"table and picture: {out / 'demo.json'}, {out / 'demo.png'}"
+    if not drawn:
+        files = f"table: {out / 'demo.json'}; no picture was drawn: {INSTALL_PICTURES} adds it"
     console.print(
         f"HeroFilter is at least the better of MLP and GCN, within one standard error, at "
-        f"{held} of {len(result['levels'])} levels. {result['seconds']:.0f} s; table and picture: "
-        f"{out / 'demo.json'}, {out / 'demo.png'}",
+        f"{held} of {len(result['levels'])} levels. {result['seconds']:.0f} s; {files}",
         highlight=False,
+        markup=False,
     )
 
 

@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_map_only
 
 from herofilter.data.features import csr_tensor, row_normalise, standardise
 from herofilter.errors import GraphError
@@ -63,8 +62,8 @@ class DiskFeatures(Tensor):
         scalings: int = 0,
         columns: tuple[Tensor, Tensor] | None = None,
     ) -> "DiskFeatures":
-        # a tensor without storage
-        made = Tensor._make_wrapper_subclass(cls, shape, dtype=torch.float32)
+        # one value in memory in place of all; code that reads it past dispatch gets no number
+        made = torch.full((1, 1), torch.nan).expand(shape).as_subclass(DiskFeatures)
         made.folder, made.sparse, made.num_nonzero = Path(folder), sparse, num_nonzero
         made.packed, made.scalings, made.columns, made._mapped = packed, scalings, columns, 0
         arrays = [map_array(made.folder / f"{name}.npy") for name in (SPARSE if sparse else DENSE)]
@@ -161,16 +160,13 @@ class DiskFeatures(Tensor):
     ) -> Any:
         if func in _SAME:
             return args[0]
-        if func._schema.is_mutable and isinstance(args[0], DiskFeatures):
-            raise GraphError(
-                "features on disk must stay as they are (got an operation that writes to them); "
-                "work on a copy in memory: data.x.whole()"
-            )
+        kwargs = kwargs or {}
+        if _written(func, args, kwargs):
+            raise _refusal()
         counts = func is torch.ops.aten.count_nonzero.default and len(args) == 1
         if counts and args[0].columns is None:
             return torch.tensor(args[0].num_nonzero)
-        read = tree_map_only(DiskFeatures, _dense, (args, kwargs or {}))
-        return func(*read[0], **read[1])
+        return func(*_in_memory(args), **_in_memory(kwargs))
 
     def __reduce_ex__(self, _: Any) -> tuple[Any, ...]:
         # another process maps the files for itself
@@ -179,6 +175,10 @@ class DiskFeatures(Tensor):
     def _files(self) -> tuple[Path, tuple[int, int], bool, int, bool]:
         shape = (self.size(0), self.size(1))
         return self.folder, shape, self.sparse, self.num_nonzero, self.packed
+
+    def __setitem__(self, *_: Any) -> None:
+        # its rows are copies, so a write would be lost
+        raise _refusal()
 
     def __deepcopy__(self, _: Any) -> Self:
         return self
@@ -203,6 +203,32 @@ def map_array(path: Path) -> np.ndarray:
 def _map_of(array: np.ndarray) -> mmap.mmap | None:
     base: Any = array.base
     return base if isinstance(base, mmap.mmap) else None
+
+
+def _refusal() -> GraphError:
+    return GraphError(
+        "features on disk must stay as they are (got an operation that writes to them); "
+        "work on a copy in memory: data.x.whole()"
+    )
+
+
+def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return whether an operation would write to features: in place, or as its ``out``."""
+    name, _, overload = func.name().partition(".")
+    if name.endswith("_") and isinstance(args[0], DiskFeatures):
+        return True
+    return "out" in overload and any(isinstance(each, DiskFeatures) for each in kwargs.values())
+
+
+def _in_memory(value: Any) -> Any:
+    """Return arguments of an operation with the complete matrix in place of features on disk."""
+    if isinstance(value, DiskFeatures):
+        return _dense(value)
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_in_memory, value))
+    if isinstance(value, dict):
+        return {name: _in_memory(entry) for name, entry in value.items()}
+    return value
 
 
 def _dense(x: DiskFeatures) -> Tensor:
