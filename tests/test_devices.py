@@ -23,7 +23,7 @@ from herofilter.nn import NodeClassifier, find_model, list_models
 from herofilter.nn.graph_defaults import resolve_defaults
 from herofilter.patchers import placed
 from herofilter.settings import DEVICES, TrainConfig
-from herofilter.training import default_workers, loop, predictor, prepare, seeded
+from herofilter.training import default_workers, loop, placing, predictor, prepare, seeded
 from herofilter.training.artifacts.checkpoint import Checkpoint
 from herofilter.training.fit_model import fit_model, with_validation
 from herofilter.training.predictor import Predictor
@@ -42,7 +42,7 @@ needs_pretend = pytest.mark.skipif(not HAS_PRETEND, reason="this torch has no Py
 def pretended(monkeypatch: pytest.MonkeyPatch) -> torch.device:
     """Let every setting name the pretended device."""
     device = pretend_device()
-    monkeypatch.setattr(loop, "find_device", lambda name: device)
+    monkeypatch.setattr(placing, "find_device", lambda name: device)
     monkeypatch.setattr(loop, "generator_on", pretend_generator)
     monkeypatch.setattr(predictor, "find_device", lambda name: device)
     # a parameter can't change its class in place
@@ -251,7 +251,7 @@ def test_the_estimator_trains_elsewhere(pretended: torch.device) -> None:
 def test_several_processes_train_on_the_cpu(pretended: torch.device) -> None:
     model, _ = built("mlp", plain(), SMALL)
     with pytest.raises(ConfigError) as error:
-        loop.training_device(model, "cuda", team=object())  # type: ignore[arg-type]
+        placing.training_device(model, "cuda", team=object())  # type: ignore[arg-type]
     assert str(error.value) == (
         "device must be cpu where several processes train together (got pretend); set device=cpu"
     )
@@ -311,6 +311,13 @@ def test_the_command_line_refuses_a_device_that_is_absent(
     outcome = cli("train", "karate", "--model", "mlp", "--set", "device=cuda", "--out", "run")
     assert outcome.code == 2
     assert "device must be one that is here, cpu (got cuda)" in outcome.err
+    for command in (
+        ("train", "karate", "--model", "auto", "--out", "auto"),
+        ("tune", "karate", "--trials", "1", "--out", "search"),
+        ("bench", "ogb", "karate", "--out", "ogb"),
+    ):
+        outcome = cli(*command, "--set", "device=cuda")
+        assert (outcome.code, "must be one that is here" in outcome.err) == (2, True), outcome.err
     cli("train", "karate", "--model", "mlp", "--set", "epochs=3", "--out", "run", "--no-report")
     outcome = cli("predict", "run", "--device", "mps")
     assert outcome.code == 2

@@ -14,6 +14,7 @@ from herofilter.cli import (
     bench_ogb as bench_ogb,
     bench_tables as bench_tables,
     explain as explain,
+    export as export,
     fit as fit,
     graphs as graphs,
     patch as patch,

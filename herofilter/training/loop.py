@@ -14,9 +14,7 @@ from torch_geometric.data import Data
 from herofilter.callbacks import Callback, notify
 from herofilter.config import Config
 from herofilter.data import check_graph
-from herofilter.data.placement import on_device
-from herofilter.devices import CPU, find_device, generator_on
-from herofilter.errors import ConfigError
+from herofilter.devices import CPU, generator_on
 from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.dropout import set_generator
 from herofilter.nn.embedding import set_row_gradients
@@ -27,8 +25,9 @@ from herofilter.training.artifacts.checkpoint import Checkpoint
 from herofilter.training.divergence import divergence
 from herofilter.training.metrics import Score, full_score, score
 from herofilter.training.optimizers import make_optimizers
+from herofilter.training.placing import place, training_device
 from herofilter.training.prefetch import logit_chunks
-from herofilter.training.prepare import fit_scaler, prepare_features, prepare_for
+from herofilter.training.prepare import prepare_for
 from herofilter.training.progress import Epoch as Epoch, Progress
 from herofilter.training.seeding import seeded
 from herofilter.training.steps import EVAL_BATCH, Steps
@@ -108,17 +107,6 @@ def train(
             model.to(CPU)
 
 
-def training_device(model: NodeClassifier, name: str, team: Team | None = None) -> torch.device:
-    """Return where a model is trained: trees are grown on the CPU, and teams train there."""
-    device = find_device(name)
-    if team is not None and device != CPU:
-        raise ConfigError(
-            f"device must be cpu where several processes train together (got {device.type}); "
-            "set device=cpu"
-        )
-    return CPU if model.boosted else device
-
-
 def _train(
     model: NodeClassifier,
     data: Data,
@@ -131,7 +119,7 @@ def _train(
     device: torch.device,
 ) -> TrainResult:
     given = data
-    data = _scale(model, data, config.feature_scaling, device)
+    data = place(model, data, config.feature_scaling, device)
     train_nodes = data.train_mask.nonzero().view(-1)
     known = data.y.masked_fill(~data.train_mask, -1)
     model.show_labels(known)
@@ -234,20 +222,6 @@ def stream_ready(
 def evaluate(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:
     """Return the model's score on ``nodes``."""
     return score(predict_logits(model, data, nodes), data.y[nodes], with_auc=True)
-
-
-def _scale(model: NodeClassifier, data: Data, scaling: str, device: torch.device) -> Data:
-    """Return the graph as the model sees it, and move both to a device.
-
-    What scales the features becomes part of the model.
-    """
-    model.feature_scaling, model.scaler = scaling, None
-    data = model.scale_features(prepare_features(on_device(data, CPU), scaling, model.by_rows))
-    # degrees, which stand in for absent features, are standardised already
-    if scaling == "standard" and not data.get("featureless", False):
-        model.scaler = fit_scaler(data.x, data.train_mask.nonzero().view(-1))
-    model.to(device)
-    return model.scale_features(on_device(data, device))
 
 
 def _score(steps: Steps, nodes: Tensor, with_auc: bool = True) -> Score:

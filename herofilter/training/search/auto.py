@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 from herofilter.callbacks import Callback
 from herofilter.config import Config
 from herofilter.data import check_graph, select_split
+from herofilter.devices import find_device
 from herofilter.errors import ConfigError
 from herofilter.folders import locked_folder
 from herofilter.nn import find_model
@@ -80,6 +81,7 @@ def train_auto(
     """
     check_graph(data)
     config = resolve_defaults(data, config or Config())
+    find_device(config.train.device)
     for split in splits:
         check_graph(select_split(data, split), split_required=True)
     members = portfolio(data, config) if members is None else members

@@ -9,7 +9,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback
+from herofilter.config import Config
 from herofilter.data import TableGraph, check_graph, num_splits, random_splits
+from herofilter.devices import find_device
 from herofilter.errors import ConfigError, GraphError, RunError
 from herofilter.measures import FitWarning
 from herofilter.training.artifacts.fingerprint import fingerprint
@@ -103,6 +105,7 @@ def fit_graph(
         budget = Clock(budget)
     if trials is not None and trials < 1:
         raise ConfigError(f"trials must be at least 1 (got {trials})")
+    find_device(Config().with_settings(settings).train.device)
     graph = with_split(graph, seed)
     header = {
         "graph": fingerprint(graph.data),

@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 from herofilter.callbacks import Callback
 from herofilter.config import Config, from_earlier
 from herofilter.data import check_graph, num_splits, select_split
+from herofilter.devices import find_device
 from herofilter.errors import ConfigError
 from herofilter.files import read_yaml, write_json
 from herofilter.folders import locked_folder
@@ -86,6 +87,7 @@ def tune(
         selected = select_split(data, split)
     check_graph(selected, split_required=True)
     options = make_space(space, model, data, fixed)
+    find_device(options.base.train.device)
     header = {
         "graph": name,
         "variant": data.get("variant", ""),

@@ -9,7 +9,7 @@ _SPREADS = ("mean", "std")
 
 
 def measured(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the numbers of a run's or a search's summary: means over splits, and counts.
+    """Return the plain values of a run's or a search's summary: means over splits, and counts.
 
     Example:
         >>> accuracy = {"mean": 0.8, "std": 0.1, "values": [0.7, 0.9]}
@@ -20,7 +20,7 @@ def measured(summary: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in summary.items():
         if isinstance(value, Mapping) and "mean" in value:
             found[key] = {name: value[name] for name in _SPREADS if name in value}
-        elif isinstance(value, int | float) and not isinstance(value, bool):
+        elif isinstance(value, int | float):
             found[key] = value
     return found
 

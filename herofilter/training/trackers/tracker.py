@@ -43,7 +43,7 @@ class Tracker(ABC):
     """
 
     def __init__(self) -> None:
-        self._failed = False
+        self._failed = self._stopped = False
         self._attempt = ""
 
     def __call__(self, event: Event) -> None:
@@ -55,7 +55,11 @@ class Tracker(ABC):
         self._guarded(lambda: self.log_settings("", flat(about)))
 
     def finish(self, results: Mapping[str, Any], paths: Mapping[str, Path | str]) -> None:
-        """Take the final metrics, and the paths of what was written."""
+        """Take the final metrics, and the paths of what was written.
+
+        Results that say ``interrupted`` are those of a training that was stopped.
+        """
+        self._stopped = bool(results.get("interrupted", False))
         self._guarded(lambda: self.log_metrics("", numbers(flat(results)), None))
         shown = {f"path.{name}": str(path) for name, path in paths.items()}
         self._guarded(lambda: self.log_texts("", shown))
@@ -69,7 +73,7 @@ class Tracker(ABC):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        stopped = kind is not None and issubclass(kind, KeyboardInterrupt)
+        stopped = self._stopped or (kind is not None and issubclass(kind, KeyboardInterrupt))
         state = "stopped" if stopped else "failed" if kind is not None else "finished"
         self._guarded(lambda: self.end(state))
 

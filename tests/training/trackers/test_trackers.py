@@ -131,7 +131,9 @@ def test_an_error_of_the_work_ends_the_run_as_failed() -> None:
         raise ZeroDivisionError
     with pytest.raises(KeyboardInterrupt), tracker:
         raise KeyboardInterrupt
-    assert tracker.ended == ["failed", "stopped"]
+    with tracker:
+        tracker.finish({"interrupted": True}, {})
+    assert tracker.ended == ["failed", "stopped", "stopped"]
 
 
 @has_mlflow
