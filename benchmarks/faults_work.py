@@ -1,5 +1,6 @@
 """The commands that faults are tried on, run in forked processes, and what they leave behind."""
 
+import csv
 import hashlib
 import importlib
 import json
@@ -27,14 +28,23 @@ from herofilter.scratch import is_scratch
 for _module in (
     *("predict.tables", "report.model_report", "report.console", "report.progress"),
     *("training.search.tuning", "training.search.fitting", "reproduce.studies.run"),
+    *("reproduce.demo", "reproduce.filters", "reproduce.tables", "report.bench_report"),
+    *("serve.app", "serve.server"),
 ):
     importlib.import_module(f"herofilter.{_module}")
+for _module in ("torch.onnx", "onnxscript", "onnxruntime"):
+    importlib.import_module(_module)
 
 _GRAPH = "../graph.npz"
 _QUICK = ("--set", "patch_size=4", "--set", "hidden_channels=8", "--set", "epochs=3")
 _TABLES = ("--edges", "../edges.csv", "--nodes", "../nodes.csv", "--label", "topic")
 _FIT = ("--model", "mlp", "--trials", "1", "--budget", "100s", "--no-report")
-# each works in a folder of its own, beside the inputs, and writes "out"
+# a dataset whose raw file is among the inputs, and whose parsed form is kept in the cache
+_KEPT = "roman-empire"
+_OUT = ("--workers", "1", "--out", "out")
+_BENCH = ("--graphs", "karate", *_OUT)
+# each works in a folder of its own, beside the inputs, and writes "out" or the cache; not here are
+# list, which writes nothing, and serve, which doesn't end (benchmarks/faults_serve.py)
 COMMANDS: dict[str, tuple[str, ...]] = {
     "patch": ("patch", _GRAPH, "--patch-size", "4", "--out", "out"),
     "eigen": ("train", _GRAPH, *_QUICK, "--patcher", "spectral", "--no-report", "--out", "out"),
@@ -46,6 +56,13 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "predict": ("predict", "../model", "--out", "out/predictions.csv"),
     "explain": ("explain", "../model", "--node", "3", "--out", "out/why.json"),
     "pack": ("pack", _GRAPH, "--out", "out"),
+    "export": ("export", "../run", "--split", "0", "--onnx", "out/model.onnx"),
+    "info": ("info", _KEPT, "--json"),
+    "demo": ("demo", "--quick", "--out", "out"),
+    "bench herofilter": ("bench", "herofilter", "--columns", "mlp", *_BENCH, "--splits", "0,1"),
+    "bench filters": ("bench", "filters", "--graphs", "dense", "--variants", "no-patch", *_OUT),
+    # heterophilic and modern are the same function with other graphs
+    "bench homophilic": ("bench", "homophilic", "--models", "mlp", *_BENCH, "--trials", "2"),
 }
 _CHANGES = ("os.rename", "os.mkdir", "os.rmdir", "os.remove", "os.truncate")
 # differ from run to run
@@ -64,6 +81,9 @@ def prepare_inputs(folder: Path) -> None:
     masks = {f"{part}_masks": data[f"{part}_mask"].numpy().T for part in ("train", "val", "test")}
     arrays = {"edges": data.edge_index.numpy().T, "node_labels": data.y.numpy()}
     np.savez(folder / "graph.npz", **arrays, node_features=data.x.numpy(), **masks)
+    raw = folder / "data" / "roman_empire" / "raw"
+    raw.mkdir(parents=True)
+    shutil.copyfile(folder / "graph.npz", raw / "roman_empire.npz")
     rows = [
         f"{number},{','.join(f'{value:.3f}' for value in row)},{'abc'[int(label)]}"
         for number, (row, label) in enumerate(zip(data.x.tolist(), data.y, strict=True))
@@ -72,13 +92,14 @@ def prepare_inputs(folder: Path) -> None:
     (folder / "nodes.csv").write_text("\n".join([f"id,{names},topic", *rows]) + "\n")
     pairs = [f"{a},{b}" for a, b in data.edge_index.t().tolist()]
     (folder / "edges.csv").write_text("\n".join(["source,target", *pairs]) + "\n")
-    place = folder / "making"
-    place.mkdir()
-    ended = run(COMMANDS["fit"], place)
-    if ended.code:
-        raise SystemExit(f"the model must be fitted first (got {ended.said})")
-    (place / "out").rename(folder / "model")
-    shutil.rmtree(place)
+    for command, name in (("fit", "model"), ("train", "run")):
+        place = folder / "making"
+        place.mkdir()
+        ended = run(COMMANDS[command], place)
+        if ended.code:
+            raise SystemExit(f"the {name} must be made first (got {ended.said})")
+        (place / "out").rename(folder / name)
+        shutil.rmtree(place)
 
 
 @dataclass(frozen=True)
@@ -149,10 +170,11 @@ def leftovers(place: Path) -> list[str]:
     )
 
 
-def fingerprint(folder: Path) -> dict[str, str]:
-    """Return a hash of each file that a command wrote, without times and places."""
+def fingerprint(place: Path) -> dict[str, str]:
+    """Return a hash of each file that a command wrote, and of parsed graphs, without times."""
     return {
-        str(path.relative_to(folder)): _hash(path)
+        str(path.relative_to(place)): _hash(path)
+        for folder in (place / "out", place / "cache" / "graphs")
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.name != LOCK
     }
@@ -167,7 +189,8 @@ def _in_child(words: tuple[str, ...], place: Path, kill_at: int, count: Path | N
     output = os.open(_said(place), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    os.environ.setdefault("HEROFILTER_CACHE", str(place / "cache"))
+    os.environ["HEROFILTER_CACHE"] = str(place / "cache")
+    os.environ["HEROFILTER_DATA"] = str(place.parent / "data")
     sys.argv = ["herofilter", *words]
     operations = _watch(place, kill_at)
     code = 0
@@ -217,6 +240,9 @@ def _hash(path: Path) -> str:
         digest.update(json.dumps(content, sort_keys=True).encode())
     elif path.suffix == ".jsonl":
         digest.update("\n".join(sorted(_lines(path))).encode())
+    elif path.suffix == ".csv":
+        with path.open(newline="", encoding="utf-8") as file:
+            digest.update(json.dumps(_timeless(list(csv.DictReader(file)))).encode())
     elif path.suffix == ".safetensors":
         tensors, _ = load_tensors(path)
         for name in sorted(tensors):

@@ -31,7 +31,10 @@ from herofilter.files import write_json
 from herofilter.training.artifacts.environment import environment
 
 RESULT = Path("results/fuzz.json")
-NAMES = ("tables", "arrow", "npz", "model", "settings", "requests")
+NAMES = (
+    *("tables", "arrow", "npz", "model", "settings", "requests"),
+    *("parquet", "graphs", "patches"),
+)
 # of one input
 SECONDS, BYTES = 20, 4 * 2**30
 _BATCH = 200

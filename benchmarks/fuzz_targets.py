@@ -1,4 +1,4 @@
-"""What is fed with damaged inputs: tables, Arrow types, npz files, models, settings, requests."""
+"""What is fed with damaged inputs: tables, Arrow types, graphs, models, settings, requests."""
 
 import hashlib
 import json
@@ -12,12 +12,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
 from torch import Tensor
 
 from benchmarks.fuzz_bytes import any_value, changed, damage
+from benchmarks.fuzz_inputs import COUNT, IDS, any_column, node_table, row, write_folder
 from herofilter.config import Config, from_earlier
 from herofilter.data import load_dataset, read_graph
 from herofilter.files import write_json
+from herofilter.patchers import PatchStore
 from herofilter.predict import Predictor
 from herofilter.predict.tables import predict_tables
 from herofilter.serve.bodies import ExplainRequest, PredictRequest, parse_body
@@ -27,19 +31,8 @@ from herofilter.training.recipe import PreparedGraphs, fit_split, make_predictor
 from herofilter.training.search.fitting import with_split
 from herofilter.training.search.presets import read_preset, write_preset
 
-_COUNT = 24
 _QUICK = Config().replace(epochs=2, hidden_channels=4, patch_size=3)
 _PARTS = ("train", "val", "test")
-_IDS = [f"user:{number}" for number in range(_COUNT)]
-_KINDS = (
-    *(pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.float64(), pa.bool_(), pa.null()),
-    *(pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.binary_view()),
-    *(pa.decimal128(10, 2), pa.date32(), pa.timestamp("ns", "UTC"), pa.time64("us")),
-    *(pa.duration("s"), pa.list_(pa.int32()), pa.list_(pa.list_(pa.float64()), 2)),
-    *(pa.struct([("a", pa.int8())]), pa.map_(pa.string(), pa.int8())),
-    *(pa.list_(pa.string()), pa.large_list(pa.float32()), pa.list_(pa.struct([("a", pa.int8())]))),
-    pa.dictionary(pa.int8(), pa.string()),
-)
 
 
 class Targets:
@@ -62,13 +55,16 @@ class Targets:
             "model": self.model,
             "settings": self.settings,
             "requests": self.requests,
+            "parquet": self.parquet,
+            "graphs": self.graphs,
+            "patches": self.patches,
         }
 
     def tables(self, draw: random.Random) -> None:
         """Read a pair of CSV files, one of them damaged."""
-        nodes = "\n".join(["id,age,country,tags,topic", *(_row(number) for number in range(9))])
+        nodes = "\n".join(["id,age,country,tags,topic", *(row(number) for number in range(9))])
         edges = "\n".join(
-            ["source,target,weight", *(f"{_IDS[i]},{_IDS[i + 1]},1.5" for i in range(8))]
+            ["source,target,weight", *(f"{IDS[i]},{IDS[i + 1]},1.5" for i in range(8))]
         )
         texts = {"nodes.csv": nodes.encode(), "edges.csv": edges.encode()}
         for name in draw.sample(list(texts), draw.randint(1, 2)):
@@ -81,13 +77,13 @@ class Targets:
 
     def arrow(self, draw: random.Random) -> None:
         """Read tables whose columns have any of Arrow's types, and predict with them."""
-        nodes = _nodes()
+        nodes = node_table()
         columns = {name: nodes[name].combine_chunks() for name in nodes.column_names}
-        edges = {"source": pa.array(_IDS), "target": pa.array(_IDS[::-1])}
+        edges = {"source": pa.array(IDS), "target": pa.array(IDS[::-1])}
         for name in draw.sample(("id", "topic", "age", "country", "tags", "more"), 2):
-            columns[name] = _column(draw)
+            columns[name] = any_column(draw)
         if draw.random() < 0.3:
-            edges[draw.choice(("source", "target", "weight"))] = _column(draw)
+            edges[draw.choice(("source", "target", "weight"))] = any_column(draw)
         if draw.random() < 0.05:
             columns = {name: column.slice(0, 0) for name, column in columns.items()}
         weight = "weight" if "weight" in edges else None
@@ -97,6 +93,29 @@ class Targets:
         columns.pop("topic")
         edges = {"source": columns["id"], "target": columns["id"]}
         _check(predict_tables(self._predictor, pa.table(edges), pa.table(columns)).probabilities)
+
+    def parquet(self, draw: random.Random) -> None:
+        """Read a pair of Parquet files, one of them damaged."""
+        tables = {"nodes": node_table(), "edges": pa.table({"source": IDS, "target": IDS[::-1]})}
+        paths = {name: self.folder / f"{name}.parquet" for name in tables}
+        for name, table in tables.items():
+            pq.write_table(table, paths[name], compression=draw.choice(("none", "snappy", "zstd")))
+        path = paths[draw.choice(list(paths))]
+        path.write_bytes(damage(path.read_bytes(), draw))
+        read_graph(paths["edges"], paths["nodes"], "topic")
+
+    def graphs(self, draw: random.Random) -> None:
+        """Load a damaged graph folder, and read all its features."""
+        folder = self._damaged("graph", draw)
+        data = load_dataset(folder, split=0)
+        if data.x is not None:
+            data.x.whole()
+
+    def patches(self, draw: random.Random) -> None:
+        """Open a damaged folder of patches, and read all of them."""
+        folder = self._damaged("patches", draw)
+        patches = PatchStore.open(folder).patches()
+        patches.homophily(torch.arange(COUNT) % 2)
 
     def npz(self, draw: random.Random) -> None:
         """Load a graph from an npz file with damaged bytes or unexpected arrays."""
@@ -175,6 +194,26 @@ class Targets:
             return
         json.dumps(self._service.predict(parse_body(content, PredictRequest, Limits())))
 
+    def _damaged(self, name: str, draw: random.Random) -> Path:
+        """Return a copy of a folder in which one file is damaged."""
+        made, folder = self.folder / "made", self.folder / name
+        if not made.exists():
+            write_folder(name, made)
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(made, folder)
+        path = draw.choice(sorted(folder.iterdir()))
+        if path.suffix == ".json" and draw.random() < 0.7:
+            path.write_text(json.dumps(changed(json.loads(path.read_text()), draw)))
+        elif draw.random() < 0.5:
+            # of the right size
+            content = bytearray(path.read_bytes())
+            at = draw.randrange(len(content))
+            content[at : at + 8] = draw.randbytes(len(content[at : at + 8]))
+            path.write_bytes(content)
+        else:
+            path.write_bytes(damage(path.read_bytes(), draw))
+        return folder
+
     @property
     def _predictor(self) -> Predictor:
         return _fitted()
@@ -194,19 +233,12 @@ class Targets:
 @cache
 def _fitted() -> Predictor:
     """Return a model of a few nodes, fitted on tables."""
-    nodes = _nodes()
-    edges = pa.table({"source": _IDS, "target": [*_IDS[5:], *_IDS[:5]]})
+    nodes = node_table()
+    edges = pa.table({"source": IDS, "target": [*IDS[5:], *IDS[:5]]})
     graph = with_split(read_graph(edges, nodes, "topic"), 0)
     config = settle(graph.data, "herofilter", _QUICK)
     trained = fit_split(PreparedGraphs(graph.data, len(graph.classes)), "herofilter", config)
     return make_predictor(trained, graph, graph.encoder)
-
-
-def _nodes() -> pa.Table:
-    rows = [_row(number).split(",") for number in range(_COUNT)]
-    names = ("id", "age", "country", "tags", "topic")
-    nodes = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
-    return nodes.set_column(1, "age", nodes["age"].cast(pa.float64()))
 
 
 @cache
@@ -217,30 +249,3 @@ def _served() -> Service:
 def _check(probabilities: Tensor) -> None:
     if not bool(probabilities.isfinite().all()):
         raise ArithmeticError("probabilities must be finite")
-
-
-def _row(number: int) -> str:
-    tags = "a|b" if number % 2 else "c"
-    cells = (_IDS[number], f"{number / 7:.2f}", ("DE", "FR")[number % 2], tags, "ab"[number % 2])
-    return ",".join(cells)
-
-
-def _column(draw: random.Random) -> pa.Array:
-    kind = draw.choice(_KINDS)
-    plain = [None if draw.random() < 0.1 else draw.choice((0, 1, 3)) for _ in range(_COUNT)]
-    values: list[Any] = plain
-    if pa.types.is_nested(kind):
-        values = [None if each is None else [] for each in plain]
-        if pa.types.is_struct(kind):
-            values = [None if each is None else {"a": each} for each in plain]
-        elif pa.types.is_list(kind) and pa.types.is_integer(kind.value_type):
-            values = [None if each is None else [each] * each for each in plain]
-    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        values = [None if each is None else str(each) for each in plain]
-    try:
-        return pa.array(values, kind)
-    except (pa.ArrowException, TypeError, ValueError):
-        try:
-            return pa.array(plain, pa.int64()).cast(kind)
-        except pa.ArrowException:
-            return pa.nulls(_COUNT, kind)

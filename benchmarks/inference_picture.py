@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from herofilter.files import atomic_path
+from herofilter.report.canvas import new_canvas, write_png
 
 OURS = {"herofilter": "#00798c", "fast-herofilter": "#edae49"}
 OTHERS = "#8c8c8c"
@@ -17,13 +17,9 @@ def inference_picture(graphs: Mapping[str, Sequence[Mapping[str, Any]]], path: P
         graphs: the rows of each graph.
         path: of the picture.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     most = max((len(rows) for rows in graphs.values()), default=1)
     width = 3.6 * max(len(graphs), 1)
-    figure = Figure(figsize=(width, 1.2 + 0.22 * most), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_canvas(width, 1.2 + 0.22 * most)
     panels = figure.subplots(1, max(len(graphs), 1), squeeze=False)[0]
     for axes, (graph, rows) in zip(panels, graphs.items(), strict=False):
         ran = sorted(
@@ -41,5 +37,4 @@ def inference_picture(graphs: Mapping[str, Sequence[Mapping[str, Any]]], path: P
         axes.tick_params(labelsize=8)
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="x", alpha=0.25)
-    with atomic_path(path) as scratch:
-        figure.savefig(scratch, format="png", dpi=130)
+    write_png(figure, path)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from herofilter.files import atomic_path
+from herofilter.report.canvas import new_canvas, write_png
 
 COLOURS = {"patcher": "#edae49", "epoch": "#00798c", "inference": "#d1495b"}
 TITLES = {"patcher": "patcher", "epoch": "one epoch", "inference": "inference, all nodes"}
@@ -24,11 +24,7 @@ def scale_picture(
         slopes: of the fits in the first panel.
         path: of the picture.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_canvas(10, 4)
     left, right = figure.subplots(1, 2)
     for axes, lines, key in ((left, by_size, "nodes"), (right, by_patch, "patch_size")):
         for stage, rows in lines.items():
@@ -57,5 +53,4 @@ def scale_picture(
     patches = sorted({row["patch_size"] for rows in by_size.values() for row in rows})
     left.set_xlabel("nodes" + (f", p = {patches[0]}" if patches else ""))
     right.set_xlabel(f"patch size p, a graph{at}")
-    with atomic_path(path) as scratch:
-        figure.savefig(scratch, format="png", dpi=130)
+    write_png(figure, path)

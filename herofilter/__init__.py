@@ -2,6 +2,6 @@
 
 from herofilter.lazy_names import attach_stub
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

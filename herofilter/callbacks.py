@@ -2,8 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 Value = float | str | None
+# the names of hyperparameters among the values of a trial's event begin so
+SETTING = "set."
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,40 @@ def with_values(callback: Callback | None, **values: Value) -> Callback | None:
     if callback is None:
         return None
     return lambda event: callback(replace(event, values={**event.values, **values}))
+
+
+def setting_values(settings: Mapping[str, Any]) -> dict[str, Value]:
+    """Return hyperparameters of a trial as values of its event, each named ``set.NAME``.
+
+    Example:
+        >>> setting_values({"lr": 0.01, "filter_starts": ["low", "hop2"], "residual": True})
+        {'set.lr': 0.01, 'set.filter_starts': 'low,hop2', 'set.residual': 'true'}
+    """
+    return {f"{SETTING}{key}": _plain(value) for key, value in settings.items()}
+
+
+def _plain(value: Any) -> Value:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return value if value is None or isinstance(value, int | float | str) else str(value)
+
+
+def together(*callbacks: Callback) -> Callback:
+    """Return a callback that passes every event to several, in order.
+
+    Example:
+        >>> together(lambda event: print("a"), lambda event: print("b"))(Event("epoch", 1))
+        a
+        b
+    """
+
+    def all_of_them(event: Event) -> None:
+        for callback in callbacks:
+            callback(event)
+
+    return all_of_them
 
 
 def part_of(callback: Callback | None, before: int, count: int, total: int) -> Callback | None:

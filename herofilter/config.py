@@ -127,7 +127,10 @@ def paper_config() -> Config:
 _RETIRED = ("resolved",)
 _SPLIT = {"feature_expansion": "expansion"}
 # a section of an earlier version that has the first of these had this value of the second
-_SINCE = {"residual": {"drop_path": 0.0}}
+_SINCE: dict[str, dict[str, Any]] = {
+    "residual": {"drop_path": 0.0},
+    "refresh_every": {"device": "cpu"},
+}
 _AUTO = "auto"
 _SECTIONS = {
     "patcher": PatcherConfig,

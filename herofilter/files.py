@@ -262,7 +262,7 @@ def _apart(tensors: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
     plain: dict[str, Tensor] = {}
     seen: set[int] = set()
     for name, tensor in tensors.items():
-        own = tensor.detach().contiguous()
+        own = tensor.detach().cpu().contiguous()
         storage = own.untyped_storage()
         # large tables are the rule where memory is scarce, and they have memory of their own
         if storage.data_ptr() in seen or storage.nbytes() != own.nbytes:

@@ -20,6 +20,7 @@ LAYER_NORMS = ("own", "layer", "batch", "none")
 CONVOLUTIONS = ("own", "gcn", "sage")
 DIRECTIONS = ("own", "both", "in", "out")
 POLYNOMIAL_FILTERS = ("adaptive", "chebyshev")
+DEVICES = ("auto", "cpu", "cuda", "mps")
 BASES = ("own", "monomial", "bernstein", "chebyshev")
 
 
@@ -191,6 +192,8 @@ class TrainConfig:
             nodes, ``rows`` makes each row sum to one; ``auto`` is ``standard`` for dense features
             and ``none`` for those that are mostly zero, such as bags of words.
         seed: of weights, dropout and batches.
+        device: where the network is trained: ``cpu``, ``cuda`` or ``mps``; ``auto`` takes ``cuda``
+            if it is there, then ``mps``, then ``cpu``. Patches are always made on the CPU.
     """
 
     lr: float = 0.01
@@ -207,8 +210,10 @@ class TrainConfig:
     label_smoothing: float = 0.0
     feature_scaling: str = "auto"
     seed: int = 0
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
+        check_choice("device", self.device, DEVICES)
         check_choice("monitor", self.monitor, MONITORS)
         check_choice("feature_scaling", self.feature_scaling, FEATURE_SCALINGS)
         _at_least("epochs", self.epochs, 1)

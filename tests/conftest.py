@@ -2,7 +2,7 @@
 
 import multiprocessing
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
@@ -12,10 +12,30 @@ import torch
 from filelock import FileLock
 
 from herofilter import files
+from tests.optional_parts import absent, absent_import
 from tests.without_jit import run_without_jit
 
 # rooms whose code shares out its work to threads are tested with two of them
 THREADED = {"parallel", "spectral", "patchers", "nn", "benchmarks"}
+
+
+class OptionalModule(pytest.Module):
+    """A module of tests, skipped where an optional part that it imports isn't installed."""
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        if reason := absent_import(self.path):
+            pytest.skip(reason, allow_module_level=True)
+        return super().collect()
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module:
+    return OptionalModule.from_parent(parent, path=module_path)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker in item.iter_markers("part"):
+        if reason := absent(marker.args[0]):
+            pytest.skip(reason)
 
 
 @pytest.fixture(autouse=True)

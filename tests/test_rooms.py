@@ -21,6 +21,7 @@ FREE = {"distributed", "reproduce", "report", "serve", "cli", "estimator"}
 GROUND = {
     "callbacks",
     "config",
+    "devices",
     "errors",
     "files",
     "folders",

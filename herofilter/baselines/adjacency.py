@@ -4,12 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.baselines.graph_cache import cached_on_graph
+from herofilter.devices import CPU
 from herofilter.errors import check_choice
-from herofilter.spectral.products import csr_of, product
+from herofilter.spectral.compressed_rows import SparseMatrix
+from herofilter.spectral.products import placed_of, product
 
 NORMS = ("sym", "row", "none")
 
@@ -19,21 +22,22 @@ class Propagation:
     """The product of a sparse matrix of the graph with hidden vectors, with its gradient.
 
     Args:
-        matrix: ``[n, n]`` in compressed rows; row v has the weights of what node v receives.
+        matrix: ``[n, n]`` in compressed rows, on the device of the vectors; row v has the weights
+            of what node v receives.
         transposed: its transpose, for the gradient.
     """
 
-    matrix: Tensor
-    transposed: Tensor
+    matrix: SparseMatrix
+    transposed: SparseMatrix
 
     def __call__(self, hidden: Tensor) -> Tensor:
         """Return the product with ``hidden`` ``[n, h]``."""
         return product(self.matrix, self.transposed, hidden)
 
     @classmethod
-    def of(cls, matrix: sp.csr_array) -> "Propagation":
-        """Return the propagation by a SciPy matrix."""
-        return cls(csr_of(matrix), csr_of(sp.csr_array(matrix.T)))
+    def of(cls, matrix: sp.csr_array, device: torch.device = CPU) -> "Propagation":
+        """Return the propagation by a SciPy matrix, for vectors on a device."""
+        return cls(placed_of(matrix, device), placed_of(sp.csr_array(matrix.T), device))
 
 
 def propagation(data: Data, norm: str = "sym", loops: bool = True) -> Propagation:
@@ -48,7 +52,6 @@ def propagation(data: Data, norm: str = "sym", loops: bool = True) -> Propagatio
             removed.
 
     Example:
-        >>> import torch
         >>> data = Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)
         >>> propagation(data, "sym", loops=True)(torch.eye(2)).tolist()
         [[0.5, 0.5], [0.5, 0.5]]
@@ -57,7 +60,7 @@ def propagation(data: Data, norm: str = "sym", loops: bool = True) -> Propagatio
     return cached_on_graph(
         data,
         ("propagation", norm, loops),
-        lambda: Propagation.of(normalised(adjacency(data, loops), norm)),
+        lambda: Propagation.of(normalised(adjacency(data, loops), norm), data.edge_index.device),
         reads_features=False,
     )
 
@@ -68,9 +71,9 @@ def weighted_edges(data: Data) -> sp.csr_array:
     Entry (v, u) is the sum of the weights of all edges from u to v.
     """
     n = int(data.num_nodes or 0)
-    source, target = data.edge_index.numpy()
+    source, target = data.edge_index.cpu().numpy()
     weight = data.get("edge_weight")
-    values = np.ones(source.size) if weight is None else weight.double().numpy().reshape(-1)
+    values = np.ones(source.size) if weight is None else weight.cpu().double().numpy().reshape(-1)
     matrix = sp.csr_array((values, (target, source)), shape=(n, n))
     matrix.sum_duplicates()
     return matrix

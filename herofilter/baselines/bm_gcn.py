@@ -7,7 +7,8 @@ from torch.nn.functional import cross_entropy, one_hot
 from torch_geometric.data import Data
 
 from herofilter.baselines.adjacency import Propagation, adjacency, propagation
-from herofilter.baselines.edge_attention import Edges, edge_dots, edge_product, edge_softmax
+from herofilter.baselines.edge_attention import edge_dots, edge_product, edge_softmax
+from herofilter.baselines.edge_list import Edges
 from herofilter.baselines.feature_model import FeatureModel
 from herofilter.baselines.graph_cache import cached_on_graph
 from herofilter.config import Config
@@ -45,7 +46,9 @@ def looped_edges(data: Data, beta: float) -> Edges:
     return cached_on_graph(
         data,
         ("looped edges", beta),
-        lambda: Edges.of(sp.csr_array(adjacency(data, loops=False) + loops)),
+        lambda: Edges.of(
+            sp.csr_array(adjacency(data, loops=False) + loops), data.edge_index.device
+        ),
     )
 
 
@@ -120,7 +123,7 @@ class BMGCN(FeatureModel):
         self._soft_logits: Tensor | None = None
 
     def show_labels(self, labels: Tensor) -> None:
-        self.known = labels
+        self.known = labels.to(self.device)
 
     def auxiliary_loss(self) -> Tensor | None:
         logits, self._soft_logits = self._soft_logits, None
@@ -152,7 +155,7 @@ class BMGCN(FeatureModel):
     def similarity(self, data: Data, soft: Tensor) -> Tensor:
         """Return **Q**, the similarity of classes by the classes they link to: ``[C, C]``."""
         block = block_matrix(propagation(data, "none", loops=False), self.labels(soft))
-        enhanced = 1 + (self.enhance - 1) * torch.eye(self.out_channels)
+        enhanced = 1 + (self.enhance - 1) * torch.eye(self.out_channels, device=soft.device)
         return _normalise_rows((block @ block.t()) * enhanced)
 
     def labels(self, soft: Tensor) -> Tensor:

@@ -46,10 +46,11 @@ class Codebook(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw random centroids, which the first update replaces."""
-        self.centroids = torch.randn(self.centroids.shape)
+        # drawn on the CPU, so that they are the same on every device
+        self.centroids = torch.randn(self.centroids.shape).to(self.centroids.device)
         self.total = self.centroids.clone()
-        self.size = torch.ones(self.size.shape)
-        self.started = torch.tensor(False)
+        self.size = torch.ones_like(self.size)
+        self.started = torch.zeros_like(self.started)
 
     @torch.no_grad()
     def update(self, hidden: Tensor) -> None:
@@ -65,7 +66,7 @@ class Codebook(nn.Module):
         mean = total / size.clamp(min=1e-12).unsqueeze(1)
         # an empty cluster keeps its centroid
         self.centroids = torch.where(size.unsqueeze(1) > 0, mean, self.centroids)
-        self.size, self.total, self.started = size, total, torch.tensor(True)
+        self.size, self.total, self.started = size, total, torch.ones_like(self.started)
 
     def nearest(self, hidden: Tensor) -> Tensor:
         """Return the index of the nearest centroid of each vector: ``[n]``."""

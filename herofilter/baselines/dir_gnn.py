@@ -156,15 +156,18 @@ def build_dir_gnn(data: Data, config: Config, spec: GraphSpec) -> DirGNN:
 
 def _directions(data: Data, convolution: str) -> tuple[Propagation, Propagation]:
     # row v has the edges into v
-    matrix = adjacency(data, loops=False)
+    matrix, device = adjacency(data, loops=False), data.edge_index.device
     if convolution == "sage":
-        reverse = sp.csr_array(matrix.T)
-        return Propagation.of(normalised(matrix, "row")), Propagation.of(normalised(reverse, "row"))
+        inwards, outwards = (
+            Propagation.of(normalised(one, "row"), device)
+            for one in (matrix, sp.csr_array(matrix.T))
+        )
+        return inwards, outwards
     scales = []
     for axis in (1, 0):
         degree = np.asarray(matrix.sum(axis=axis)).reshape(-1)
         scale = np.zeros_like(degree)
         np.power(degree, -0.5, out=scale, where=degree > 0)
         scales.append(sp.diags_array(scale))
-    inwards = Propagation.of(sp.csr_array(scales[0] @ matrix @ scales[1]))
+    inwards = Propagation.of(sp.csr_array(scales[0] @ matrix @ scales[1]), device)
     return inwards, Propagation(inwards.transposed, inwards.matrix)

@@ -1,66 +1,19 @@
-"""Attention along edges in compiled loops, without a copy of the hidden vectors per edge."""
+"""Attention along edges; on the CPU in compiled loops, without a copy of the vectors per edge."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch_geometric.data import Data
 
-from herofilter.baselines.adjacency import adjacency
-from herofilter.baselines.graph_cache import cached_on_graph
+from herofilter.baselines.edge_list import Edges
+from herofilter.baselines.gathered_edges import (
+    gathered_dots,
+    gathered_product,
+    gathered_softmax,
+)
 from herofilter.jit import compiled
-
-
-@dataclass(frozen=True)
-class Edges:
-    """The edges of a graph sorted by target, each pair of nodes once.
-
-    Args:
-        crow: ``[n + 1]``, the offset of the first edge into each node.
-        source: ``[E]``, the source of each edge.
-        target: ``[E]``, its target, in ascending order.
-        weight: ``[E]``, the sum of the weights of all edges of a pair.
-        out_crow: ``[n + 1]``, the offset in ``out_edge`` of the first edge out of each node.
-        out_edge: ``[E]``, indices of edges, sorted by source.
-    """
-
-    crow: Tensor
-    source: Tensor
-    target: Tensor
-    weight: Tensor
-    out_crow: Tensor
-    out_edge: Tensor
-
-    @property
-    def num_nodes(self) -> int:
-        return self.crow.numel() - 1
-
-    @classmethod
-    def of(cls, matrix: sp.csr_array) -> "Edges":
-        """Return the edges of a matrix whose entry (v, u) is the edge from u to v."""
-        n = matrix.shape[0]
-        source = matrix.indices.astype(np.int64)
-        target = np.repeat(np.arange(n), np.diff(matrix.indptr))
-        out_crow = np.zeros(n + 1, dtype=np.int64)
-        np.cumsum(np.bincount(source, minlength=n), out=out_crow[1:])
-        arrays = (
-            matrix.indptr.astype(np.int64),
-            source,
-            target,
-            matrix.data.astype(np.float32),
-            out_crow,
-            np.argsort(source, kind="stable"),
-        )
-        return cls(*(torch.from_numpy(array) for array in arrays))
-
-
-def edges_of(data: Data, loops: bool = True) -> Edges:
-    """Return the graph's edges, cached on the graph; ``loops`` as in :func:`propagation`."""
-    return cached_on_graph(data, ("edges", loops), lambda: Edges.of(adjacency(data, loops)))
 
 
 def edge_product(edges: Edges, value: Tensor, hidden: Tensor) -> Tensor:
@@ -74,10 +27,13 @@ def edge_product(edges: Edges, value: Tensor, hidden: Tensor) -> Tensor:
         - output: ``[n, a, c]``
 
     Example:
+        >>> import scipy.sparse as sp
         >>> edges = Edges.of(sp.csr_array([[0.0, 1.0], [0.0, 0.0]]))
         >>> edge_product(edges, torch.tensor([[3.0]]), torch.tensor([[[1.0]], [[2.0]]])).tolist()
         [[[6.0]], [[0.0]]]
     """
+    if hidden.device.type != "cpu":
+        return gathered_product(edges, value, hidden)
     out: Tensor = _EdgeProduct.apply(edges, value, hidden)  # type: ignore[no-untyped-call]
     return out
 
@@ -89,6 +45,8 @@ def edge_dots(edges: Edges, query: Tensor, key: Tensor) -> Tensor:
         - query, key: ``[n, a, c]``
         - output: ``[E, a]``
     """
+    if query.device.type != "cpu":
+        return gathered_dots(edges, query, key)
     out: Tensor = _EdgeDots.apply(edges, query, key)  # type: ignore[no-untyped-call]
     return out
 
@@ -100,6 +58,8 @@ def edge_softmax(edges: Edges, score: Tensor) -> Tensor:
         - score: ``[E, a]``
         - output: ``[E, a]``
     """
+    if score.device.type != "cpu":
+        return gathered_softmax(edges, score)
     out: Tensor = _EdgeSoftmax.apply(edges, score)  # type: ignore[no-untyped-call]
     return out
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.baselines.adjacency import adjacency
-from herofilter.baselines.edge_attention import Edges
+from herofilter.baselines.edge_list import Edges
 from herofilter.baselines.graph_cache import cached_on_graph
 from herofilter.errors import ConfigError
 
@@ -75,20 +75,22 @@ def _join(data: Data, degree: int, tokens: int) -> Interaction:
     graph = adjacency(data, loops=False).tocoo()
     virtual, node = np.tile(np.arange(n, n + tokens), n), np.repeat(np.arange(n), tokens)
     pairs = ((graph.col, graph.row), expander(n, degree).numpy(), (virtual, node), (node, virtual))
-    kinds = tuple(_edges(source, target, n + tokens)[0] for source, target in pairs)
+    device = data.edge_index.device
+    kinds = tuple(_edges(source, target, n + tokens, device)[0] for source, target in pairs)
     source, target = (
-        torch.cat([getattr(kind, name) for kind in kinds]).numpy() for name in ("source", "target")
+        torch.cat([getattr(kind, name) for kind in kinds]).cpu().numpy()
+        for name in ("source", "target")
     )
-    union, order = _edges(source, target, n + tokens)
-    return Interaction(kinds, union, torch.from_numpy(order))
+    union, order = _edges(source, target, n + tokens, device)
+    return Interaction(kinds, union, torch.from_numpy(order).to(device))
 
 
 def _edges(
-    source: NDArray[np.int64], target: NDArray[np.int64], num_nodes: int
+    source: NDArray[np.int64], target: NDArray[np.int64], num_nodes: int, device: torch.device
 ) -> tuple[Edges, NDArray[np.int64]]:
     order = np.argsort(target, kind="stable")
     start = np.zeros(num_nodes + 1, dtype=np.int64)
     np.cumsum(np.bincount(target, minlength=num_nodes), out=start[1:])
     # from compressed rows, so that SciPy doesn't sum duplicates
     rows = (np.ones(order.size, dtype=np.float32), source[order], start)
-    return Edges.of(sp.csr_array(rows, shape=(num_nodes, num_nodes))), order
+    return Edges.of(sp.csr_array(rows, shape=(num_nodes, num_nodes)), device), order

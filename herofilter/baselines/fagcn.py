@@ -5,7 +5,8 @@ from torch_geometric.data import Data
 from torch_geometric.nn import FAConv
 
 from herofilter.baselines.adjacency import adjacency, normalised
-from herofilter.baselines.edge_attention import Edges, edge_product
+from herofilter.baselines.edge_attention import edge_product
+from herofilter.baselines.edge_list import Edges
 from herofilter.baselines.graph_cache import cached_on_graph
 from herofilter.baselines.reset import reset_children
 from herofilter.config import Config
@@ -21,7 +22,9 @@ EPS = 0.3
 def normalised_edges(data: Data) -> Edges:
     """Return the edges and self-loops with the weights of the symmetric normalisation, cached."""
     return cached_on_graph(
-        data, ("normalised edges",), lambda: Edges.of(normalised(adjacency(data, True), "sym"))
+        data,
+        ("normalised edges",),
+        lambda: Edges.of(normalised(adjacency(data, True), "sym"), data.edge_index.device),
     )
 
 

@@ -9,7 +9,8 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GATConv
 
 from herofilter.baselines.conv_stack import ConvStack
-from herofilter.baselines.edge_attention import Edges, edge_product, edge_softmax, edges_of
+from herofilter.baselines.edge_attention import edge_product, edge_softmax
+from herofilter.baselines.edge_list import Edges, edges_of
 from herofilter.config import Config
 from herofilter.data.graph_spec import GraphSpec
 from herofilter.errors import ConfigError

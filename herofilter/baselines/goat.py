@@ -8,13 +8,8 @@ from torch_geometric.data import Data
 from torch_geometric.nn import TransformerConv
 
 from herofilter.baselines.codebook import Codebook
-from herofilter.baselines.edge_attention import (
-    Edges,
-    edge_dots,
-    edge_product,
-    edge_softmax,
-    edges_of,
-)
+from herofilter.baselines.edge_attention import edge_dots, edge_product, edge_softmax
+from herofilter.baselines.edge_list import Edges, edges_of
 from herofilter.baselines.reset import reset_children
 from herofilter.baselines.token_block import check_heads
 from herofilter.config import Config

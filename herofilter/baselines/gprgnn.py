@@ -49,7 +49,8 @@ class GPRGNN(PropagatedMLP):
         self.gamma = nn.Parameter(pagerank_weights(hops, alpha))
 
     def reset_coefficients(self) -> None:
-        self.gamma.data = pagerank_weights(self.gamma.numel() - 1, self.alpha)
+        start = pagerank_weights(self.gamma.numel() - 1, self.alpha)
+        self.gamma.data = start.to(self.gamma.device)
 
     def propagate(self, data: Data, x: Tensor) -> Tensor:
         propagate = propagation(data)

@@ -9,6 +9,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.baselines.adjacency import adjacency, normalised
+from herofilter.data.placement import on_device
+from herofilter.devices import CPU
 
 STEPS = 20
 
@@ -44,6 +46,7 @@ def partition(data: Data, count: int) -> Partition:
         >>> partition(Data(torch.zeros(7, 1), edges, num_nodes=7), 2).member.tolist()
         [0, 0, 0, 1, 1, 1, -1]
     """
+    device, data = data.edge_index.device, on_device(data, CPU)
     matrix = adjacency(data, loops=False)
     degree = np.asarray(matrix.sum(axis=1)).reshape(-1)
     seeds = _seeds(matrix, degree, count)
@@ -56,7 +59,8 @@ def partition(data: Data, count: int) -> Partition:
     member = np.full(degree.size, -1)
     inside = reach.any(axis=1)
     member[inside] = reach[inside].argmax(axis=1) if seeds.size else -1
-    return Partition(torch.from_numpy(member), _means(data.x, member, seeds.size))
+    mean = _means(data.x, member, seeds.size)
+    return Partition(torch.from_numpy(member).to(device), mean.to(device))
 
 
 def rank_groups(member: Tensor, count: int, index: Tensor, score: Tensor) -> tuple[Tensor, Tensor]:

@@ -14,12 +14,16 @@ from herofilter.nn.classifier import select
 from herofilter.nn.registry import arguments, register_model
 from herofilter.nn.sparse import sparse_product
 from herofilter.nn.stem import FeatureLinear
-from herofilter.spectral.products import csr_of
+from herofilter.spectral.compressed_rows import CompressedRows, SparseMatrix
+from herofilter.spectral.products import placed_of
 
 
-def adjacency_rows(data: Data) -> Tensor:
+def adjacency_rows(data: Data) -> SparseMatrix:
     """Return the adjacency as sparse features ``[n, n]``, cached on the graph."""
-    return cached_on_graph(data, ("adjacency rows",), lambda: csr_of(weighted_edges(data)))
+    device = data.edge_index.device
+    return cached_on_graph(
+        data, ("adjacency rows",), lambda: placed_of(weighted_edges(data), device)
+    )
 
 
 class LINKX(FeatureModel):
@@ -77,11 +81,19 @@ class LINKX(FeatureModel):
                 f"since it learned a vector for each (got {data.num_nodes}); train anew"
             )
         net = self.net
-        rows = self.input_dropout(select(adjacency_rows(data), nodes))
+        rows = self.dropped_rows(adjacency_rows(data), nodes)
         out = sparse_product(rows, net.edge_lin.weight) + net.edge_lin.bias
         x = net.node_mlp(self.features(data, nodes))
         out = out + net.cat_lin1(out) + x + net.cat_lin2(x)
         return self.final(net.final_mlp, out.relu())
+
+    def dropped_rows(self, rows: SparseMatrix, nodes: Tensor | None) -> SparseMatrix:
+        """Return the rows of ``nodes`` (all when None) after dropout."""
+        if isinstance(rows, CompressedRows):
+            rows = rows if nodes is None else rows.take(nodes)
+            return rows.with_value(self.input_dropout(rows.value))
+        dropped: Tensor = self.input_dropout(select(rows, nodes))
+        return dropped
 
     def final(self, mlp: PyGMLP, x: Tensor) -> Tensor:
         """Return what ``mlp(x)`` would, with dropout from the seeded generator."""

@@ -9,13 +9,14 @@ from torch.autograd.function import once_differentiable
 
 from herofilter.baselines.adjacency import Propagation
 from herofilter.jit import compiled
+from herofilter.spectral.compressed_rows import CompressedRows
 
 
 def neighbour_differences(adjacency: Propagation, hidden: Tensor, p: float = 2.0) -> Tensor:
     r"""Return for each node and channel the sum :math:`\sum_u a_{vu} |h_v - h_u|^p`.
 
     For p = 2 it is a sparse product, by the binomial formula; for other p a compiled loop runs over
-    the edges. Neither copies the vectors per edge.
+    the edges, which doesn't copy the vectors per edge. Off the CPU they are copied.
 
     Args:
         adjacency: the weights :math:`a_{vu}`, not negative.
@@ -29,6 +30,8 @@ def neighbour_differences(adjacency: Propagation, hidden: Tensor, p: float = 2.0
         >>> neighbour_differences(adjacency, torch.tensor([[0.0], [1.0], [3.0]])).tolist()
         [[10.0], [0.0], [4.5]]
     """
+    if p != 2 and isinstance(adjacency.matrix, CompressedRows):
+        return _gathered(adjacency.matrix, hidden, p)
     if p != 2:
         out: Tensor = _Differences.apply(adjacency.matrix, hidden, p)  # type: ignore[no-untyped-call]
         return out
@@ -38,6 +41,13 @@ def neighbour_differences(adjacency: Propagation, hidden: Tensor, p: float = 2.0
     first, second, degree = torch.split(adjacency(joined), [channels, channels, 1], dim=1)
     # equal vectors may have a negative difference by rounding
     return (degree * hidden.square() - 2 * hidden * first + second).clamp(min=0)
+
+
+def _gathered(matrix: CompressedRows, hidden: Tensor, p: float) -> Tensor:
+    """Return the sums by gathering and adding, with torch's own gradients."""
+    difference = hidden.index_select(0, matrix.row) - hidden.index_select(0, matrix.col)
+    sent = difference.abs().pow(p) * matrix.value.unsqueeze(1)
+    return torch.zeros_like(hidden).index_add(0, matrix.row, sent)
 
 
 class _Differences(torch.autograd.Function):

@@ -4,7 +4,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.nn import GATConv
 
-from herofilter.baselines.edge_attention import edges_of
+from herofilter.baselines.edge_list import edges_of
 from herofilter.baselines.gat import attend
 from herofilter.baselines.residual_stack import (
     DEPTH,

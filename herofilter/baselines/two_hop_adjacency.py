@@ -14,6 +14,7 @@ from herofilter.baselines.graph_cache import cached_on_graph
 from herofilter.data.features import csr_tensor
 from herofilter.jit import compiled
 from herofilter.memory import check_memory
+from herofilter.spectral.compressed_rows import PlacedMatrix
 
 # an entry of a sparse product takes as long as eight of a dense one
 _DENSE_FROM = 1 / 8
@@ -35,11 +36,15 @@ def two_hop_adjacency(data: Data) -> Callable[[Tensor], Tensor]:
         [[0.0, 0.0, 1.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
     """
     return cached_on_graph(
-        data, ("two hops",), lambda: _two_hop_adjacency(adjacency(data, loops=False))
+        data,
+        ("two hops",),
+        lambda: _two_hop_adjacency(adjacency(data, loops=False), data.edge_index.device),
     )
 
 
-def _two_hop_adjacency(neighbours: sp.csr_array) -> Callable[[Tensor], Tensor]:
+def _two_hop_adjacency(
+    neighbours: sp.csr_array, device: torch.device
+) -> Callable[[Tensor], Tensor]:
     n = neighbours.shape[0]
     neighbours = sp.csr_array(neighbours != 0)
     neighbours = sp.csr_array(neighbours + neighbours.T)
@@ -58,13 +63,13 @@ def _two_hop_adjacency(neighbours: sp.csr_array) -> Callable[[Tensor], Tensor]:
     if dense:
         matrix = torch.zeros(n, n)
         _fill_dense(*edges, scale, matrix.numpy())
-        return matrix.matmul
+        return matrix.to(device).matmul
     crow = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(degree, out=crow[1:])
     col, value = np.empty(pairs, dtype=np.int64), np.empty(pairs, dtype=np.float32)
     _fill_sparse(*edges, scale, crow[:-1].copy(), col, value)
     parts = torch.from_numpy(crow), torch.from_numpy(col), torch.from_numpy(value)
-    sparse = csr_tensor(*parts, (n, n))
+    sparse = PlacedMatrix(csr_tensor(*parts, (n, n))).on(device)
     # symmetric
     return Propagation(sparse, sparse)
 

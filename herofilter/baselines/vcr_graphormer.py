@@ -12,6 +12,8 @@ from herofilter.baselines.token_encoder import TokenEncoder
 from herofilter.baselines.token_transformer import TokenTransformer
 from herofilter.config import Config
 from herofilter.data.graph_spec import GraphSpec
+from herofilter.data.placement import on_device
+from herofilter.devices import CPU
 from herofilter.errors import ConfigError
 from herofilter.nn.classifier import select
 from herofilter.nn.registry import arguments, register_model
@@ -118,14 +120,14 @@ class VCRGraphormer(TokenTransformer):
         self.encoder.reset_parameters()
 
     def show_labels(self, labels: Tensor) -> None:
-        self.labels.known = labels
+        self.labels.known = labels.to(self.device)
 
     def sequence(self, data: Data, nodes: Tensor | None) -> Tokens:
         ranking = self.pagerank(data)
         index, score = select(ranking.index, nodes), select(ranking.score, nodes)
         hops = self.tokens(data, nodes) + self.weight_vector
         parts = [
-            (hops, torch.ones(hops.shape[:2], dtype=torch.bool)),
+            (hops, torch.ones(hops.shape[:2], dtype=torch.bool, device=hops.device)),
             self.node_tokens(data, index[:, 1:], score[:, 1:]),
             self.cluster_tokens(data, index, score),
         ]
@@ -143,7 +145,11 @@ class VCRGraphormer(TokenTransformer):
         """Return the nodes with the largest PageRank from each node, itself first, cached."""
         size = min(1 + max(REACH, self.num_tokens), int(data.num_nodes or 0))
         patcher = FastPatcher(size, c=1 - self.alpha, self_loops=False)
-        return cached_on_graph(data, ("pagerank", size, self.alpha), lambda: patcher(data))
+        return cached_on_graph(
+            data,
+            ("pagerank", size, self.alpha),
+            lambda: patcher(on_device(data, CPU)).to(data.edge_index.device),
+        )
 
     def node_tokens(self, data: Data, index: Tensor, score: Tensor) -> Tokens:
         """Return the tokens of the nodes with the largest PageRank, and a mask."""

@@ -1,13 +1,17 @@
 """The command line: options, output and error messages of all commands."""
 
+import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import typer
 
 from herofilter.cli import (
     bench as bench,
+    bench_ogb as bench_ogb,
     bench_tables as bench_tables,
     explain as explain,
     fit as fit,
@@ -36,7 +40,7 @@ def main() -> None:
     warnings.showwarning = _show_warning
     warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta state")
     try:
-        with held:
+        with held, _complete_output():
             app()
     except Exception as error:
         sentence = failure_sentence(error)
@@ -48,6 +52,29 @@ def main() -> None:
         if isinstance(end.__context__, typer.Exit) and end.code == 130:
             print("stopped; the same command goes on with what is finished", file=sys.stderr)
         raise
+
+
+@contextmanager
+def _complete_output() -> Iterator[None]:
+    """Write all that was printed before the block ends, so that a full disk is an error like any.
+
+    The interpreter would try at its end, and show a traceback.
+    """
+    try:
+        yield
+    finally:
+        try:
+            sys.stdout.flush()
+        except OSError as error:
+            # what is left would be tried again
+            with suppress(OSError, ValueError):
+                sink = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(sink, sys.stdout.fileno())
+                os.close(sink)
+            if isinstance(error, BrokenPipeError):
+                # whoever reads has seen enough
+                raise SystemExit(1) from None
+            raise
 
 
 def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:

@@ -90,6 +90,15 @@ def hold_folder(folder: Path) -> None:
     held.enter_context(locked_folder(folder))
 
 
+def check_files(*paths: Path | None) -> None:
+    """Try whether the files that an option names, if any, can be written."""
+    from herofilter.files import check_file_target
+
+    for path in paths:
+        if path is not None:
+            check_file_target(path)
+
+
 def print_json(value: Any) -> None:
     """Print one JSON object."""
     print(json.dumps(value, indent=2))

@@ -11,6 +11,7 @@ from herofilter.cli.app import (
     Json,
     app,
     bench,
+    check_files,
     hold_folder,
     parse_splits,
     print_json,
@@ -24,6 +25,9 @@ def demo(
         "runs/demo"
     ),
     seed: Annotated[int, typer.Option(help="Seed of graphs and models.")] = 0,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Two small graphs, to see that it works.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Train MLP, GCN and HeroFilter on nine synthetic graphs of rising heterophily."""
@@ -31,27 +35,36 @@ def demo(
 
     hold_folder(out)
 
+    from herofilter.report.canvas import INSTALL_PICTURES, can_draw
     from herofilter.report.console import demo_table
     from herofilter.report.picture import demo_picture
     from herofilter.report.progress import ProgressBar
     from herofilter.report.terminal import Console
-    from herofilter.reproduce.demo import run_demo
+    from herofilter.reproduce.demo import run_demo, run_quick_demo
 
     with ProgressBar("demo") as callback:
-        result = run_demo(seed=seed, workers=os.cpu_count() or 1, callback=callback)
+        if quick:
+            result = run_quick_demo(seed, callback)
+        else:
+            result = run_demo(seed=seed, workers=os.cpu_count() or 1, callback=callback)
     write_json(out / "demo.json", result)
-    demo_picture(result, out / "demo.png")
+    drawn = can_draw()
+    if drawn:
+        demo_picture(result, out / "demo.png")
     if as_json:
         print_json(result)
         return
     console = Console()
     console.print(demo_table(result))
     held = sum(level["holds"] for level in result["levels"])
+    files = f"table and picture: {out / 'demo.json'}, {out / 'demo.png'}"
+    if not drawn:
+        files = f"table: {out / 'demo.json'}; no picture was drawn: {INSTALL_PICTURES} adds it"
     console.print(
         f"HeroFilter is at least the better of MLP and GCN, within one standard error, at "
-        f"{held} of {len(result['levels'])} levels. {result['seconds']:.0f} s; table and picture: "
-        f"{out / 'demo.json'}, {out / 'demo.png'}",
+        f"{held} of {len(result['levels'])} levels. {result['seconds']:.0f} s; {files}",
         highlight=False,
+        markup=False,
     )
 
 
@@ -97,6 +110,7 @@ def bench_herofilter(
 
     asked = parse_splits(splits)
     hold_folder(out)
+    check_files(results, page)
 
     from herofilter.report.accuracy_page import results_page
     from herofilter.report.accuracy_table import PAPER, accuracy_table
@@ -165,6 +179,7 @@ def bench_filters(
     from herofilter.files import write_json, write_text
 
     hold_folder(out)
+    check_files(results, page)
 
     from herofilter.report.bench_report import filters_bench_page
     from herofilter.report.filters_page import filters_page, verdicts

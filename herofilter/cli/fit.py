@@ -11,6 +11,7 @@ import typer
 
 from herofilter.cli.app import Json, app, hold_folder, print_json
 from herofilter.cli.engine_options import Address, Engine
+from herofilter.cli.log_options import Log
 from herofilter.cli.model_options import ModelFolder, RunSplit, check_inputs
 from herofilter.cli.report import Report, write_after
 from herofilter.cli.started import started
@@ -26,6 +27,7 @@ from herofilter.cli.table_options import (
     with_columns,
 )
 from herofilter.data.tables.table_columns import TableColumns
+from herofilter.harmless import harmless
 
 _USUAL = TableColumns()
 SafeCsv = Annotated[
@@ -58,7 +60,10 @@ def fit(
     ] = "accuracy",
     trials: Annotated[
         int | None,
-        typer.Option(help="Trainings per model at most; 1 trains the recommended settings."),
+        typer.Option(
+            help="Trainings per model at most; 1 trains the recommended settings. By default as "
+            "many as the validation nodes can tell apart, up to 40."
+        ),
     ] = None,
     columns: TableColumns = _USUAL,
     undirected: Undirected = False,
@@ -70,6 +75,7 @@ def fit(
         typer.Option("--set", help="A fixed setting, not searched: key=value. May be repeated."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the split, the search and training.")] = 0,
+    log: Log = None,
     safe_csv: SafeCsv = False,
     with_report: Report = True,
     as_json: Json = False,
@@ -81,10 +87,12 @@ def fit(
     from herofilter.training.artifacts.sealed_folder import check_target
     from herofilter.training.search.budget import parse_budget
     from herofilter.training.search.choices import check_contender, check_metric
+    from herofilter.training.trackers.open_trackers import check_trackers, open_trackers
 
     seconds = parse_budget(budget)
     check_contender(model)
     check_metric(metric)
+    check_trackers(log or [])
     check_folder_target(out)
     check_target(out)
     table_ending(edges, "edges")
@@ -93,7 +101,7 @@ def fit(
     hold_folder(out)
     columns = replace(columns, label=label)
 
-    from herofilter.callbacks import notify
+    from herofilter.callbacks import notify, together
     from herofilter.data.tables.read_graph import read_tables
     from herofilter.measures import data_card, table_warnings
     from herofilter.patchers import patcher_memory
@@ -106,6 +114,7 @@ def fit(
     from herofilter.training.search.clock import Clock
     from herofilter.training.search.contest_store import finished_trainings
     from herofilter.training.search.fitting import fit_graph, with_split
+    from herofilter.training.trackers.results import of_fit
 
     clock = Clock(seconds, started())
     console = Console(quiet=as_json)
@@ -123,17 +132,23 @@ def fit(
     console.print(f"this takes up to {seconds:.0f} s, until {ends:%H:%M:%S}", highlight=False)
     fixed = [*(settings or []), *["class_weights=true"] * class_weights]
     try:
-        with FitBar(seconds, clock.elapsed) as callback:
+        with (
+            open_trackers(log or [], out.name) as trackers,
+            FitBar(seconds, clock.elapsed) as bar,
+        ):
+            trackers.begin({"nodes": nodes.name, "model": model, "seed": seed, "fixed": fixed})
+            both = together(bar, trackers)
             fitted = fit_graph(
-                graph, clock, tuple(fixed), seed, callback, trials, model, metric, out, suspicious
+                graph, clock, tuple(fixed), seed, both, trials, model, metric, out, suspicious
             )
+            trackers.finish(of_fit(fitted.saved), {"model": out})
     except KeyboardInterrupt:
         kept = finished_trainings(out)
         said = "stopped; no training was finished, so that nothing is kept"
         if kept:
             said = f"stopped; {kept} finished trainings are kept in {out / SEARCH}, and the same "
             said += "command continues from them"
-        print(said, file=sys.stderr)
+        print(harmless(said), file=sys.stderr)
         raise SystemExit(130) from None
     model_kept, metrics = fitted.predictor, fitted.saved.metrics
     model_kept.save(out)
@@ -172,6 +187,9 @@ def predict(
     patches: Annotated[
         Path | None, typer.Option(help="Folder that herofilter patch made of the training graph.")
     ] = None,
+    device: Annotated[
+        str, typer.Option(help="Where to compute: cpu, cuda, mps, or auto for the best there is.")
+    ] = "cpu",
     engine: Engine = "local",
     address: Address = None,
     as_json: Json = False,
@@ -179,12 +197,16 @@ def predict(
     """Predict the nodes of the training graph, of that graph extended, or of a new one."""
     from herofilter.data.tables.table_path import check_table_target
     from herofilter.distributed.engine import check_engine
+    from herofilter.errors import check_choice
     from herofilter.files import check_file_target, check_folder_target
+    from herofilter.settings import DEVICES
 
     check_engine(engine, address)
+    check_choice("device", device, DEVICES)
     folder = check_inputs(model, split, edges, nodes)
     if engine == "ray":
         out = out.with_suffix("") if out == Path("predictions.csv") else out
+        check_choice("with --engine ray device", device, ("cpu",))
         check_folder_target(out)
         _predict_on_ray(folder, patches, edges, nodes, columns, out, address, as_json)
         return
@@ -203,7 +225,7 @@ def predict(
         from herofilter.distributed import load_predictor
 
         predictor = load_predictor(folder, patches)
-    predicted = predict_tables(predictor, edges, nodes, columns)
+    predicted = predict_tables(predictor.to(device), edges, nodes, columns)
     print_notes(predicted.notes, as_json)
     with ProgressBar("predicting") as callback:
         predicted.write(out, callback, safe_csv)
@@ -248,19 +270,47 @@ def _predict_on_ray(
 @app.command(epilog="Example: herofilter export model --onnx model.onnx")
 def export(
     model: ModelFolder,
-    onnx: Annotated[Path, typer.Option(help="File to write.")],
+    onnx: Annotated[Path | None, typer.Option(help="ONNX file to write.")] = None,
+    hub: Annotated[
+        Path | None,
+        typer.Option(help="Folder to write for a model hub; nothing is uploaded."),
+    ] = None,
+    licence: Annotated[
+        str, typer.Option("--license", help="The model's licence on the hub, such as mit.")
+    ] = "unknown",
+    with_graph: Annotated[
+        bool,
+        typer.Option("--graph/--no-graph", help="Whether the training graph is in the hub folder."),
+    ] = True,
     split: RunSplit = None,
 ) -> None:
-    """Write a model as an ONNX file, checked against the model itself."""
-    from herofilter.files import check_file_target
+    """Write a model as an ONNX file, checked against the model itself, or for a model hub."""
+    from herofilter.errors import ConfigError
+    from herofilter.files import check_file_target, check_folder_target
+    from herofilter.training.artifacts.sealed_folder import check_target
 
     folder = check_inputs(model, split, None, None)
-    check_file_target(onnx)
+    if onnx is None and hub is None:
+        raise ConfigError("export must know what to write (got nothing); give --onnx or --hub")
+    if onnx is not None:
+        check_file_target(onnx)
+    if hub is not None:
+        check_folder_target(hub)
+        check_target(hub)
 
     from herofilter.nn import export_onnx
     from herofilter.predict import Predictor
+    from herofilter.report.hub_folder import write_hub_folder
     from herofilter.report.terminal import Console
 
-    predictor = Predictor.load(folder)
-    export_onnx(predictor.network, onnx, predictor.temperature)
-    Console().print(f"written: {onnx}", highlight=False, markup=False, soft_wrap=True)
+    console = Console()
+    if onnx is not None:
+        predictor = Predictor.load(folder)
+        export_onnx(predictor.network, onnx, predictor.temperature)
+        console.print(f"written: {onnx}", highlight=False, markup=False, soft_wrap=True)
+    if hub is not None:
+        saved = write_hub_folder(model, hub, split, licence, with_graph)
+        console.print(f"written: {hub}", highlight=False, markup=False, soft_wrap=True)
+        if saved.graph is not None:
+            note = "note: the training graph and its labels are in the folder; --no-graph leaves "
+            print(f"{note}them out", file=sys.stderr)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from herofilter.cli.app import Json, app, print_json
+from herofilter.harmless import harmless
 
 if TYPE_CHECKING:
     from herofilter.training.predictor import Predictor
@@ -55,7 +56,7 @@ def report(
     if as_json:
         print_json({"report": str(path), "bytes": path.stat().st_size})
         return
-    typer.echo(f"written: {path}")
+    print(harmless(f"written: {path}"))
 
 
 def _check_folder(folder: Path, split: int | None) -> None:

@@ -18,6 +18,7 @@ from herofilter.cli.app import (
     select_splits,
 )
 from herofilter.cli.engine_options import Address, Engine
+from herofilter.cli.log_options import Log
 from herofilter.cli.report import Report, write_after
 from herofilter.errors import ConfigError
 
@@ -59,7 +60,8 @@ def train(
         int | None,
         typer.Option(
             help="Processes that splits are shared out to (auto has one), by default one per core; "
-            "with ray those that train together, 2 by default."
+            "with ray those that train together, 2 by default. With --log one, so that every epoch "
+            "is logged."
         ),
     ] = None,
     compare: Annotated[
@@ -81,6 +83,7 @@ def train(
     shares: Annotated[
         int, typer.Option(help="With ray: parts of a batch; a multiple of the workers.")
     ] = 8,
+    log: Log = None,
     with_report: Report = True,
     as_json: Json = False,
 ) -> None:
@@ -90,6 +93,7 @@ def train(
     from herofilter.distributed.engine import check_engine
     from herofilter.files import check_folder_target
     from herofilter.training.search.presets import choose_run, graph_name
+    from herofilter.training.trackers.open_trackers import check_trackers, open_trackers
 
     started = time.perf_counter()
     named = splits.isalpha() and splits != "all"
@@ -99,6 +103,7 @@ def train(
         model = "fast-herofilter"
     Config().replace(**options).with_settings(settings or [])
     check_graph_name(graph)
+    check_trackers(log or [])
     if out is None or engine == "ray":
         # with ray a worker is who writes
         check_folder_target(out or Path("runs"))
@@ -120,22 +125,32 @@ def train(
 
         check_compared(others, model)
 
+    from herofilter.callbacks import together
     from herofilter.data import num_splits
     from herofilter.distributed import make_job, train_on_ray
+    from herofilter.nn.graph_defaults import resolve_defaults
     from herofilter.patchers import PatchStore
     from herofilter.report.console import compared_table, percent, train_table
     from herofilter.report.progress import TrainBar
     from herofilter.report.terminal import Console
     from herofilter.training.artifacts.graph_reference import GraphSource
     from herofilter.training.compared import train_compared
+    from herofilter.training.trackers.results import measured
 
     store = None if patches is None else PatchStore.open(patches.resolve())
     data = herofilter.load_dataset(graph, split=splits if named else None)
     chosen = [0] if named else select_splits(asked, num_splits(data))
     name, source = graph_name(graph), GraphSource.at(graph, splits if named else None)
     out = out or _new_folder(Path("runs"), f"{name}-{model}-{time.strftime('%Y%m%d-%H%M%S')}")
-    count = herofilter.training.default_workers(data, chosen) if workers is None else workers
-    with TrainBar(name, chosen, config.train.epochs) as callback:
+    usual = herofilter.training.default_workers(data, chosen, config.train.device)
+    count = (1 if log else usual) if workers is None else workers
+    with (
+        open_trackers(log or [], out.name) as trackers,
+        TrainBar(name, chosen, config.train.epochs) as bar,
+    ):
+        callback = together(bar, trackers)
+        resolved = resolve_defaults(data, config)
+        trackers.begin({"graph": name, "model": model, **resolved.to_dict()})
         if engine == "ray" and patches is not None:
             job = make_job(graph, patches, out, config, chosen, shares)
             summary = {**train_on_ray(job, workers or 2, address), "splits": chosen}
@@ -156,6 +171,7 @@ def train(
                 source=source,
                 patches=store,
             )
+        trackers.finish(measured(summary), {"run": out})
     summary["out"] = str(out)
     if others and not summary["interrupted"]:
         with TrainBar(name, chosen, config.train.epochs) as callback:

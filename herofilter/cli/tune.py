@@ -10,11 +10,13 @@ from herofilter.cli.app import (
     Graph,
     Json,
     app,
+    check_files,
     hold_folder,
     parse_splits,
     print_json,
     select_splits,
 )
+from herofilter.cli.log_options import Log
 
 
 @app.command(
@@ -50,35 +52,39 @@ def tune(
     into: Annotated[
         Path | None, typer.Option(help="A file of several presets to add the new one to.")
     ] = None,
+    log: Log = None,
     as_json: Json = False,
 ) -> None:
     """Search for a graph's best hyperparameters by validation accuracy and write a preset."""
     from herofilter.config import Config
     from herofilter.data.graph_path import check_graph_name
-    from herofilter.files import check_file_target
     from herofilter.training.search.budget import parse_budget
     from herofilter.training.search.presets import graph_name, merge_preset
+    from herofilter.training.trackers.open_trackers import check_trackers, open_trackers
 
     seconds = parse_budget(budget)
     asked = parse_splits(splits)
     Config().with_settings(settings or [])
     check_graph_name(graph)
+    check_trackers(log or [])
     out = out or Path("runs") / f"tune-{graph_name(graph)}"
     hold_folder(out)
-    if into is not None:
-        check_file_target(into)
+    check_files(into)
 
+    from herofilter.callbacks import together
     from herofilter.data import num_splits
     from herofilter.report.console import percent
     from herofilter.report.progress import TuneBar
     from herofilter.report.terminal import Console
     from herofilter.training.artifacts.graph_reference import GraphSource
     from herofilter.training.search.tuning import tune as run_search
+    from herofilter.training.trackers.results import measured
 
     herofilter.find_model(model)
     data = herofilter.load_dataset(graph, split=None)
     chosen = None if asked is None else select_splits(asked, num_splits(data))
-    with TuneBar(seconds, trials) as callback:
+    with open_trackers(log or [], out.name) as trackers, TuneBar(seconds, trials) as bar:
+        trackers.begin({"graph": graph, "model": model, "space": space, "fixed": settings or []})
         summary = run_search(
             data,
             graph,
@@ -93,9 +99,10 @@ def tune(
             seeds=(seed,),
             preset=preset,
             finalists=finalists,
-            callback=callback,
+            callback=together(bar, trackers),
             source=GraphSource.at(graph),
         )
+        trackers.finish(measured(summary), {"search": out, "preset": out / "preset.yaml"})
     summary["out"] = str(out)
     if into is not None:
         merge_preset(out / "preset.yaml", into)

@@ -9,10 +9,10 @@ from typing import Any, Self
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_map_only
 
 from herofilter.data.features import csr_tensor, row_normalise, standardise
 from herofilter.errors import GraphError
+from herofilter.files import DamagedFileError
 
 DENSE, SPARSE = ("x",), ("x_crow", "x_col", "x_value")
 CHUNK_BYTES = 2**22
@@ -62,8 +62,8 @@ class DiskFeatures(Tensor):
         scalings: int = 0,
         columns: tuple[Tensor, Tensor] | None = None,
     ) -> "DiskFeatures":
-        # a tensor without storage
-        made = Tensor._make_wrapper_subclass(cls, shape, dtype=torch.float32)
+        # one value in memory in place of all; code that reads it past dispatch gets no number
+        made = torch.full((1, 1), torch.nan).expand(shape).as_subclass(DiskFeatures)
         made.folder, made.sparse, made.num_nonzero = Path(folder), sparse, num_nonzero
         made.packed, made.scalings, made.columns, made._mapped = packed, scalings, columns, 0
         arrays = [map_array(made.folder / f"{name}.npy") for name in (SPARSE if sparse else DENSE)]
@@ -137,8 +137,15 @@ class DiskFeatures(Tensor):
         crow = torch.cat([length.new_zeros(1), length.cumsum(0)])
         # position of every entry: its row's start plus its offset within the row
         entry = torch.arange(int(crow[-1])) + (first - crow[:-1]).repeat_interleave(length)
-        taken = col.index_select(0, entry).long(), value.index_select(0, entry).to(torch.float32)
-        return csr_tensor(crow, *taken, (nodes.numel(), self.size(1)))
+        columns = col.index_select(0, entry).long()
+        if columns.numel() and not 0 <= int(columns.min()) <= int(columns.max()) < self.size(1):
+            raise DamagedFileError(
+                f"{self.folder / SPARSE[1]}.npy must have columns from 0 to {self.size(1) - 1} "
+                f"(got {int(columns.min())} to {int(columns.max())}); copy the folder again or "
+                "pack the graph anew"
+            )
+        values = value.index_select(0, entry).to(torch.float32)
+        return csr_tensor(crow, columns, values, (nodes.numel(), self.size(1)))
 
     def _release(self, count: int) -> None:
         self._mapped += count * max(TOUCHED_BYTES, 4 * self.size(1))
@@ -153,16 +160,13 @@ class DiskFeatures(Tensor):
     ) -> Any:
         if func in _SAME:
             return args[0]
-        if func._schema.is_mutable and isinstance(args[0], DiskFeatures):
-            raise GraphError(
-                "features on disk must stay as they are (got an operation that writes to them); "
-                "work on a copy in memory: data.x.whole()"
-            )
+        kwargs = kwargs or {}
+        if _written(func, args, kwargs):
+            raise _refusal()
         counts = func is torch.ops.aten.count_nonzero.default and len(args) == 1
         if counts and args[0].columns is None:
             return torch.tensor(args[0].num_nonzero)
-        read = tree_map_only(DiskFeatures, _dense, (args, kwargs or {}))
-        return func(*read[0], **read[1])
+        return func(*_in_memory(args), **_in_memory(kwargs))
 
     def __reduce_ex__(self, _: Any) -> tuple[Any, ...]:
         # another process maps the files for itself
@@ -171,6 +175,10 @@ class DiskFeatures(Tensor):
     def _files(self) -> tuple[Path, tuple[int, int], bool, int, bool]:
         shape = (self.size(0), self.size(1))
         return self.folder, shape, self.sparse, self.num_nonzero, self.packed
+
+    def __setitem__(self, *_: Any) -> None:
+        # its rows are copies, so a write would be lost
+        raise _refusal()
 
     def __deepcopy__(self, _: Any) -> Self:
         return self
@@ -195,6 +203,32 @@ def map_array(path: Path) -> np.ndarray:
 def _map_of(array: np.ndarray) -> mmap.mmap | None:
     base: Any = array.base
     return base if isinstance(base, mmap.mmap) else None
+
+
+def _refusal() -> GraphError:
+    return GraphError(
+        "features on disk must stay as they are (got an operation that writes to them); "
+        "work on a copy in memory: data.x.whole()"
+    )
+
+
+def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return whether an operation would write to features: in place, or as its ``out``."""
+    name, _, overload = func.name().partition(".")
+    if name.endswith("_") and isinstance(args[0], DiskFeatures):
+        return True
+    return "out" in overload and any(isinstance(each, DiskFeatures) for each in kwargs.values())
+
+
+def _in_memory(value: Any) -> Any:
+    """Return arguments of an operation with the complete matrix in place of features on disk."""
+    if isinstance(value, DiskFeatures):
+        return _dense(value)
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_in_memory, value))
+    if isinstance(value, dict):
+        return {name: _in_memory(entry) for name, entry in value.items()}
+    return value
 
 
 def _dense(x: DiskFeatures) -> Tensor:

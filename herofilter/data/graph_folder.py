@@ -14,7 +14,8 @@ from herofilter.data.checks import MASKS, check_edges
 from herofilter.data.disk_features import DENSE, SPARSE, DiskFeatures, map_array
 from herofilter.data.feature_files import write_features
 from herofilter.data.graph_path import ABOUT, check_graph_folder, is_graph_folder
-from herofilter.errors import DatasetError, GraphError
+from herofilter.data.npz_file import UNREADABLE
+from herofilter.errors import DatasetError, GraphError, HeroFilterError
 from herofilter.files import DamagedFileError, read_json, write_json
 from herofilter.folders import entries, finish_replacing, locked_folder, replaced_files
 
@@ -98,13 +99,15 @@ def load_graph_folder(path: str | Path) -> Data:
             shape = (num_nodes, int(features["columns"]))
             sparse, packed = bool(features["sparse"]), bool(features["packed"])
             _check_features(files, shape, sparse)
+            if sparse:
+                _check_rows(folder / f"{SPARSE[0]}.npy", files[SPARSE[1]]["shape"][0])
             data.x = DiskFeatures(folder, shape, sparse, int(features["num_nonzero"]), packed)
         for name in _TEXTS:
             if name in about:
                 data[name] = str(about[name])
-    except DamagedFileError:
+    except HeroFilterError:
         raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (*UNREADABLE, AttributeError) as error:
         raise DamagedFileError(
             f"{folder} must hold a readable graph ({type(error).__name__}: "
             f"{str(error).partition(chr(10))[0]}); {_CURE}"
@@ -170,6 +173,17 @@ def _check_features(
     if not fits or (sparse and files[SPARSE[1]]["shape"] != files[SPARSE[2]]["shape"]):
         raise DamagedFileError(
             f"the features must have the shape {list(shape)}, but {ABOUT} lists others; {_CURE}"
+        )
+
+
+def _check_rows(path: Path, num_entries: int) -> None:
+    """Raise unless the starts of compressed rows ascend from 0 to the number of entries."""
+    starts = map_array(path)
+    ends = (int(starts[0]), int(starts[-1]))
+    if ends != (0, num_entries) or bool((np.diff(starts) < 0).any()):
+        raise DamagedFileError(
+            f"{path} must ascend from 0 to {num_entries}, the number of entries (got others); "
+            f"{_CURE}"
         )
 
 

@@ -1,5 +1,6 @@
 """Arrays from npz files whose sizes and kinds are checked before memory is taken for them."""
 
+import tokenize
 import zipfile
 from collections.abc import Collection
 from pathlib import Path
@@ -31,6 +32,7 @@ UNREADABLE = (
     RecursionError,
     OverflowError,
     SyntaxError,
+    tokenize.TokenError,
     zipfile.BadZipFile,
     zipfile.LargeZipFile,
 )

@@ -81,6 +81,7 @@ class HeroFilterClassifier(Base):
         aggregation: how a patch is reduced to one vector.
         weight_decay: of the weights.
         class_weights: weigh classes inversely to their frequency.
+        device: where to train: ``cpu``, ``cuda``, ``mps``, or ``auto`` for the best that is here.
         val_fraction: share of the labelled nodes that is held out to choose epoch and temperature.
         calibrate: divide logits by a temperature fitted on validation nodes.
         random_state: seed of the validation part and of training; None chooses one at random.
@@ -111,6 +112,7 @@ class HeroFilterClassifier(Base):
         aggregation: str | None = None,
         weight_decay: float | None = None,
         class_weights: bool = False,
+        device: str | None = None,
         val_fraction: float = 0.2,
         calibrate: bool = True,
         random_state: int | None = 0,
@@ -129,6 +131,7 @@ class HeroFilterClassifier(Base):
         self.aggregation = aggregation
         self.weight_decay = weight_decay
         self.class_weights = class_weights
+        self.device = device
         self.val_fraction = val_fraction
         self.calibrate = calibrate
         self.random_state = random_state
@@ -275,6 +278,8 @@ class HeroFilterClassifier(Base):
         values = {name: getattr(self, name) for name in (*_SHARED, *_OF_ONE_MODEL)}
         given = {name: _plain(value) for name, value in values.items() if value is not None}
         config = Config().replace(class_weights=bool(self.class_weights), seed=seed, **given)
+        if self.device is not None:
+            config = config.replace(device=self.device)
         if "patch_size" not in given:
             config = config.replace(patch_size=min(config.patcher.patch_size, num_nodes))
         settled = any(name in given for name in _OF_ONE_MODEL)

@@ -17,6 +17,9 @@ from .heterophily import (
     node_heterophily_vector as node_heterophily_vector,
     spectral_heterophily as spectral_heterophily,
 )
+from .independence import (
+    edge_class_p_value as edge_class_p_value,
+)
 from .label_pairs import (
     LabelPairs as LabelPairs,
 )

@@ -20,6 +20,7 @@ from herofilter.data import (
 from herofilter.data.checks import MASKS
 from herofilter.data.tables.label_columns import class_text
 from herofilter.measures.heterophily import edge_heterophily
+from herofilter.measures.independence import edge_class_p_value
 from herofilter.measures.label_pairs import LabelPairs
 from herofilter.measures.leakage import repeated_test_rows
 from herofilter.memory import free_memory
@@ -67,6 +68,8 @@ class DataCard:
         num_duplicates: listed edges that repeat an earlier one of the same direction.
         splits: None without all three masks.
         memory: one entry per patcher that the caller asked about.
+        edge_class_p_value: near 0 if the edges have to do with the classes, see
+            :func:`~herofilter.measures.edge_class_p_value`.
         direction_rule: what the patchers make of the direction of edges.
         repeated_test_rows: test nodes of the first split that share their features with a training
             node; None without splits or features and beyond 50,000 nodes.
@@ -92,6 +95,7 @@ class DataCard:
     class_adjusted_heterophily: float
     adjusted_homophily: float
     label_informativeness: float
+    edge_class_p_value: float
     memory: tuple[MemoryNeed, ...]
     direction_rule: str
     repeated_test_rows: int | None
@@ -160,6 +164,7 @@ def data_card(
         class_adjusted_heterophily=labels.class_adjusted_heterophily(),
         adjusted_homophily=labels.adjusted_homophily(),
         label_informativeness=labels.label_informativeness(),
+        edge_class_p_value=edge_class_p_value(data),
         memory=_memory(memory or {}),
         direction_rule=_DIRECTED if shape.directed else _UNDIRECTED,
         repeated_test_rows=None if x is None else _repeated(data),

@@ -9,6 +9,8 @@ from herofilter.data import TableGraph
 from herofilter.data.tables.label_columns import class_text
 from herofilter.measures.card import DataCard
 from herofilter.measures.fit_warning import FitWarning, listed, percent
+from herofilter.measures.independence import edge_class_p_value
+from herofilter.measures.label_pairs import LabelPairs
 from herofilter.measures.leakage import repeats_by_chance
 from herofilter.measures.single_columns import single_column_accuracy
 
@@ -19,6 +21,7 @@ FEW_EXAMPLES = 2
 LARGE_MAJORITY = 0.7
 MANY_ISOLATED = 0.05
 MANY_REPEATED = 0.01
+FEWEST_EDGES, BY_CHANCE = 50, 0.05
 # times as many repeated rows as in a shuffled table, whose columns repeat by chance
 BEYOND_CHANCE = 2.0
 
@@ -37,7 +40,7 @@ def table_warnings(graph: TableGraph, card: DataCard) -> tuple[FitWarning, ...]:
     data = graph.data
     found = [*_id_columns(graph)]
     if _has(data, "train_mask") and data.get("y") is not None:
-        found += [*_rare_classes(graph), *_imbalance(graph)]
+        found += [*_rare_classes(graph), *_imbalance(graph), *_unrelated_edges(data)]
         if _has(data, "val_mask"):
             found += _telling_columns(graph)
     return (*found, *_isolated(card), *_repeated_rows(graph, card))
@@ -119,6 +122,25 @@ def _imbalance(graph: TableGraph) -> list[FitWarning]:
             f"{percent(share)} of the training nodes are {name!r}, so that accuracy says little",
             "choose by balanced accuracy with --metric balanced, or try --class-weights",
             "classes",
+        )
+    ]
+
+
+def _unrelated_edges(data: Data) -> list[FitWarning]:
+    training = data.clone()
+    training.y = data.y.masked_fill(~data.train_mask, -1)
+    edges = LabelPairs.of(training).pairs.size(1) // 2
+    chance = edge_class_p_value(training) if edges >= FEWEST_EDGES else 0.0
+    # not a number, where training nodes of one class are linked, isn't above anything
+    if not chance > BY_CHANCE:
+        return []
+    return [
+        FitWarning(
+            "unrelated-edges",
+            f"the classes at both ends of {edges} edges between training nodes are paired as by "
+            f"chance (p = {chance:.2f}), so that a neighbour's class tells nothing",
+            "if it should, check that both tables mean the same node by the same id",
+            "nodes",
         )
     ]
 

@@ -78,7 +78,7 @@ class Aggregation(nn.Module):
             return parts
         if self.kind in ("slot_concat", "ego_concat"):
             widths = self.widths if self.kind == "slot_concat" else [1, count - 1]
-            return parts.repeat_interleave(torch.tensor(widths), 0)
+            return parts.repeat_interleave(torch.tensor(widths, device=parts.device), 0)
         return parts.repeat(count, 1, 1) / (count if self.kind == "mean" else 1)
 
     def extra_repr(self) -> str:

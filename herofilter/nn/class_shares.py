@@ -24,8 +24,8 @@ class ClassShares(nn.Module):
     product of **M** and its transpose with the diagonal set to zero, so that no walk that returns
     to a node brings back its own label. The difference :math:`\mathbf{B}\mathbf{Y} -
     \mathrm{diag}(\mathbf{B}) \mathbf{Y}` is taken in double precision and rounded, so that not even
-    its last bits depend on that label. No label is known before :meth:`show` is called, and
-    :meth:`show` must be given training labels only.
+    its last bits depend on that label; that happens on the CPU. No label is known before
+    :meth:`show` is called, and :meth:`show` must be given training labels only.
 
     Args:
         matrix: **M**, such as an adjacency; row v has the weights of the nodes that v meets.
@@ -49,12 +49,13 @@ class ClassShares(nn.Module):
         self.words = tuple(words)
         self.matrices = tuple(csr_of(one).double() for one in (matrix, sp.csr_array(matrix.T)))
         n = matrix.shape[0]
-        self.register_buffer("known", torch.zeros(n, num_classes).double(), persistent=False)
-        diagonals = torch.stack([_diagonal(matrix, word) for word in words])
-        self.register_buffer("diagonals", diagonals, persistent=False)
+        # neither is a buffer: not every device has double precision
+        self.known = torch.zeros(n, num_classes).double()
+        self.diagonals = torch.stack([_diagonal(matrix, word) for word in words])
 
     def show(self, labels: Tensor) -> None:
         """Store the labels that may be read; -1 stands for those that may not."""
+        labels = labels.cpu()
         self.known.zero_()
         rows = (labels >= 0).nonzero().flatten()
         self.known[rows, labels[rows]] = 1

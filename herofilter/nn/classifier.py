@@ -1,6 +1,7 @@
 """The base class of all models."""
 
 import copy
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,8 +12,11 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from herofilter.data import DiskFeatures
+from herofilter.data.placement import move
+from herofilter.devices import CPU
 from herofilter.errors import GraphError
 from herofilter.nn.feature_scaler import FeatureScaler
+from herofilter.spectral.compressed_rows import taken_entries
 
 LARGEST_BATCH = 65536
 
@@ -59,6 +63,12 @@ class NodeClassifier(nn.Module, ABC):
     @property
     def reach(self) -> int | None:
         return None
+
+    @property
+    def device(self) -> torch.device:
+        """Where its weights are, and a graph must be that it is called with."""
+        tensors = itertools.chain(self.parameters(), self.buffers())
+        return next((tensor.device for tensor in tensors), CPU)
 
     def __init__(self) -> None:
         super().__init__()
@@ -188,9 +198,14 @@ class NodeClassifier(nn.Module, ABC):
 
 
 def select(values: Tensor, nodes: Tensor | None) -> Tensor:
-    """Return the rows ``nodes`` of ``values``, a dense or a sparse matrix, perhaps on disk."""
+    """Return the rows ``nodes`` of ``values``, a dense or a sparse matrix, perhaps on disk.
+
+    They are where ``nodes`` are, which must be where ``values`` are unless these are on disk.
+    """
     if isinstance(values, DiskFeatures):
-        return values.rows(torch.arange(values.size(0)) if nodes is None else nodes)
+        if nodes is None:
+            return values.rows(torch.arange(values.size(0)))
+        return move(values.rows(nodes.cpu()), nodes.device)
     if nodes is None:
         return values
     if values.layout == torch.sparse_csr:
@@ -199,12 +214,7 @@ def select(values: Tensor, nodes: Tensor | None) -> Tensor:
 
 
 def _select_csr(values: Tensor, nodes: Tensor) -> Tensor:
-    start = values.crow_indices()
-    length = (start[1:] - start[:-1])[nodes]
-    crow = torch.cat([length.new_zeros(1), length.cumsum(0)])
-    # index of every kept entry: its row's start plus its offset within the row
-    offset = torch.arange(int(crow[-1])) - crow[:-1].repeat_interleave(length)
-    entry = start[nodes].repeat_interleave(length) + offset
+    crow, entry = taken_entries(values.crow_indices(), nodes)
     return torch.sparse_csr_tensor(
         crow,
         values.col_indices()[entry],

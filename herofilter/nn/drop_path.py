@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from herofilter.devices import CPU
 from herofilter.nn.dropout import Dropout
 
 
@@ -22,10 +23,10 @@ class DropPath(Dropout):
         2
     """
 
-    def kept(self, count: int) -> Tensor | None:
+    def kept(self, count: int, device: torch.device = CPU) -> Tensor | None:
         """Return which of ``count`` nodes pass, in ascending order; None if all do."""
         most = max(1, round(count * (1 - self.p)))
         if not self.training or most >= count:
             return None
-        order = torch.randperm(count, generator=self.generator)
+        order = torch.randperm(count, generator=self.generator, device=device)
         return order[:most].sort().values

@@ -59,6 +59,9 @@ class Dropout(nn.Module):
         return keep.to(x.dtype).mul_(256 / (256 - level))
 
     def _bytes(self, x: Tensor) -> Tensor:
+        if x.device.type != "cpu":
+            size, kind = x.shape, torch.uint8
+            return torch.randint(256, size, dtype=kind, device=x.device, generator=self.generator)
         words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)
         words.random_(-(2**63), None, generator=self.generator)
         return words.view(torch.uint8)[: x.numel()].view(x.shape)
@@ -68,7 +71,7 @@ class Dropout(nn.Module):
 
 
 def set_generator(module: nn.Module, generator: torch.Generator | None) -> None:
-    """Let every :class:`Dropout` inside ``module`` use ``generator``."""
+    """Let every :class:`Dropout` inside ``module`` use ``generator``, one of the same device."""
     for layer in module.modules():
         if isinstance(layer, Dropout):
             layer.generator = generator

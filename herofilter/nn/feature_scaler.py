@@ -40,7 +40,7 @@ class FeatureScaler(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         if isinstance(x, DiskFeatures):
-            return x.standardised(self.mean, self.scale)
+            return x.standardised(self.mean.cpu(), self.scale.cpu())
         if x.layout == torch.sparse_csr:
             check_memory(
                 4 * x.numel(),
@@ -51,5 +51,7 @@ class FeatureScaler(nn.Module):
 
     def equals(self, other: "FeatureScaler") -> bool:
         """Return whether ``other`` has the same mean and scale."""
-        same = torch.equal(self.mean, other.mean) and torch.equal(self.scale, other.scale)
-        return self is other or same
+        if self is other:
+            return True
+        pairs = ((self.mean, other.mean), (self.scale, other.scale))
+        return all(torch.equal(mine.cpu(), its.cpu()) for mine, its in pairs)

@@ -8,6 +8,7 @@ from torch_geometric.data import Data
 from herofilter.config import Config
 from herofilter.data import DiskFeatures, density
 from herofilter.data.features import SPARSE_BELOW
+from herofilter.devices import available_devices
 from herofilter.settings import ModelConfig
 
 # few training nodes per feature, unless nodes have many neighbours whose features help out
@@ -76,6 +77,8 @@ def resolve_defaults(data: Data, config: Config) -> Config:
         found = {key: value for key, value in defaults.items() if values[key] is None}
     if config.train.feature_scaling == "auto":
         found["feature_scaling"] = "none" if mostly_zero(data) else "standard"
+    if config.train.device == "auto":
+        found["device"] = available_devices()[0]
     return config.replace(**found) if found else config
 
 

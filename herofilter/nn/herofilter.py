@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from herofilter.data.placement import move
 from herofilter.errors import GraphError
 from herofilter.nn.aggregation import Aggregation
 from herofilter.nn.classifier import Batch, NodeClassifier, select
@@ -25,6 +26,7 @@ from herofilter.nn.stem import Stem
 from herofilter.nn.tokens import fill_tokens, join_tokens
 from herofilter.parallel.threads import parallel_map
 from herofilter.patchers import LearnedPatcher, Patches, RelationSummary, Slot
+from herofilter.patchers.placed import PlacedPatches
 from herofilter.settings import ModelConfig
 
 _CHUNK_BYTES = 2**21
@@ -87,6 +89,7 @@ class HeroFilter(NodeClassifier):
         config = config or ModelConfig()
         self.config = config
         self.patcher = patcher
+        self._placed: PlacedPatches | None = None
         self.score_scale = ScoreScale(config.score_norm)
         width = config.hidden_channels
         dropout, input_dropout, drop_path = dropout_rates(config)
@@ -189,7 +192,9 @@ class HeroFilter(NodeClassifier):
         if isinstance(self.patcher, LearnedPatcher):
             patches: Patches = self.patcher(nodes)
             return patches
-        return self.patcher if nodes is None else self.patcher.take(nodes)
+        if self._placed is None or self._placed.patches is not self.patcher:
+            self._placed = PlacedPatches(self.patcher)
+        return self._placed.rows(nodes, self.device)
 
     @property
     def prefetches(self) -> bool:
@@ -208,7 +213,9 @@ class HeroFilter(NodeClassifier):
             return PatchBatch(data, nodes, patches, None, index, data.x, shared)
         if index.numel() < data.x.size(0) and self.summariser is None:
             needed, index = torch.unique(index, return_inverse=True)
-        return PatchBatch(data, nodes, patches, needed, index, select(data.x, needed))
+        # features on disk are read into main memory
+        x = move(select(data.x, needed), index.device)
+        return PatchBatch(data, nodes, patches, needed, index, x)
 
     def precompute(self, data: Data, count: int) -> Data:
         """Return the graph with the hidden vectors of all nodes, if that saves time."""
@@ -218,7 +225,8 @@ class HeroFilter(NodeClassifier):
         saves = self.stem is not None or self.num_summaries > 0
         if not (saves and worth_sharing(data.x, count, members, width)):
             return data
-        hidden = fill_table(partial(self.hidden, data.x), int(data.x.size(0)), channels)
+        n = int(data.x.size(0))
+        hidden = fill_table(partial(self.hidden, data.x), n, channels, self.device)
         precomputed = copy(data)
         precomputed.shared = Shared(hidden, self.summaries(hidden))
         return precomputed

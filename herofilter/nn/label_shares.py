@@ -64,12 +64,14 @@ class LabelShares(ClassShares):
         """Return the shares and their sums, ``[r, n, C + 1]``; in training of some labels only."""
         known = self.known
         if self.training:
-            known = known * (self.mask(torch.ones(known.size(0), 1)) != 0)
+            # random numbers come from where the weights are
+            shown = self.mask(self.weight.new_ones(known.size(0), 1)) != 0
+            known = known * shown.cpu()
         return self.shares_of(known)
 
     def forward(self, nodes: Tensor | None = None) -> Tensor:
         """Return the tokens of ``nodes``: ``[r, b, h]``."""
-        shares = self.shares()
+        shares = self.shares().to(self.weight.device)
         if nodes is not None:
             shares = shares.index_select(1, nodes)
         return torch.baddbmm(self.bias, shares, self.weight)

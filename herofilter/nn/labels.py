@@ -35,13 +35,13 @@ class LabelTokens(nn.Module):
 
     def show(self, labels: Tensor) -> None:
         """Store the labels that may be read; -1 stands for those that may not."""
-        self.known = torch.where(labels >= 0, labels, self.unknown)
+        self.known = torch.where(labels >= 0, labels, self.unknown).to(self.known.device)
 
     def look_up(self, index: Tensor, nodes: Tensor) -> Tensor:
         """Return the label shown at each position of the patches of ``nodes``: ``[b, p]``."""
         hidden = (index < 0) | (index == nodes.unsqueeze(1))
         if self.training:
-            hidden = hidden | (self.mask(torch.ones(index.shape)) == 0)
+            hidden = hidden | (self.mask(torch.ones(index.shape, device=index.device)) == 0)
         return self.known[index.clamp(min=0)].masked_fill(hidden, self.unknown)
 
     def forward(self, shown: Tensor) -> Tensor:

@@ -155,7 +155,7 @@ class MixerBlock(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         if not torch.is_grad_enabled():
             return self._infer(tokens)
-        kept = self.path.kept(tokens.size(1))
+        kept = self.path.kept(tokens.size(1), tokens.device)
         if kept is None:
             return self._mix(tokens, 1.0)
         # so that the mean of what it adds is that of inference, where all nodes pass

@@ -7,17 +7,18 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from herofilter.jit import compiled
+from herofilter.spectral.compressed_rows import CompressedRows, SparseMatrix
 from herofilter.spectral.sparse import multiply_sparse
 
 
-def sparse_product(x: Tensor, weight: Tensor) -> Tensor:
+def sparse_product(x: SparseMatrix, weight: Tensor) -> Tensor:
     """Return ``x @ weight`` for sparse features that need no gradient.
 
     The gradient of the weight is the transposed features times the gradient of the output. Torch
     would build the transposed matrix at every step; adding row by row doesn't need it.
 
     Shapes:
-        - x: ``[n, f]``, sparse CSR; weight: ``[f, h]``
+        - x: ``[n, f]``, sparse CSR, or its entries off the CPU; weight: ``[f, h]``
         - output: ``[n, h]``
 
     Example:
@@ -25,6 +26,8 @@ def sparse_product(x: Tensor, weight: Tensor) -> Tensor:
         >>> sparse_product(x, torch.ones(2, 3)).tolist()
         [[2.0, 2.0, 2.0], [0.0, 0.0, 0.0]]
     """
+    if isinstance(x, CompressedRows):
+        return x @ weight
     if not torch.is_grad_enabled():
         return multiply_sparse(x, weight)
     out: Tensor = _SparseProduct.apply(x, weight)  # type: ignore[no-untyped-call]

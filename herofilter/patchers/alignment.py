@@ -51,8 +51,7 @@ def aligned_coefficients(basis: ChebyshevBasis, labels: Tensor, ridge: float = 1
     classes = labels[known]
     share = classes.bincount().double() / known.numel()
     rate = float(share @ share)
-    # in multiples of eight, which the compiled products take
-    width = max(8, min(64, _TABLE // n // 8 * 8))
+    width = _columns_at_once(n)
     for part in torch.split(columns, width):
         place = torch.arange(part.numel())
         unit = torch.zeros(n, width)
@@ -67,6 +66,25 @@ def aligned_coefficients(basis: ChebyshevBasis, labels: Tensor, ridge: float = 1
     scale = gram.diagonal().mean().clamp(min=1e-30)
     theta: Tensor = torch.linalg.solve(gram + ridge * scale * torch.eye(size), moment)
     return (theta / theta.abs().max().clamp(min=1e-30)).float()
+
+
+def alignment_memory(num_nodes: int, num_entries: int, num_terms: int) -> int:
+    """Return about how many bytes the regression takes at its peak if all labels are known.
+
+    Args:
+        num_nodes: n.
+        num_entries: of the matrix that aren't zero.
+        num_terms: K + 1.
+    """
+    pairs = min(num_nodes, _MOST_NODES) * _columns_at_once(num_nodes)
+    # measured: a matrix while it is made; each entry twice in floats, and once in doubles as that
+    # of the columns before
+    return 60 * num_entries + 16 * (num_terms + 1) * pairs
+
+
+def _columns_at_once(num_nodes: int) -> int:
+    # in multiples of eight, which the compiled products take
+    return max(8, min(64, _TABLE // max(1, num_nodes) // 8 * 8))
 
 
 def aligned_weights(kind: ChebyshevFilter, basis: ChebyshevBasis, labels: Tensor) -> Tensor | None:

@@ -33,17 +33,20 @@ class FilterBank(nn.Module):
     """
 
     basis: PolynomialBasis
+    one_each: Tensor
 
     def __init__(self, basis: PolynomialBasis, names: Sequence[str]) -> None:
         super().__init__()
         self.basis, self.names = basis, tuple(names)
+        one_each = torch.eye(len(self.names), basis.num_terms)
+        self.register_buffer("one_each", one_each, persistent=False)
 
     def reset_parameters(self) -> None:
         """Put every filter back to its start."""
 
     def coefficients(self) -> Tensor:
         """Return θ with its gradients: ``[f, K + 1]``; by default each filter is one matrix."""
-        return torch.eye(len(self.names), self.basis.num_terms)
+        return self.one_each
 
 
 class ChebyshevBank(FilterBank):

@@ -43,6 +43,9 @@ class LearnedPatcher(nn.Module, ABC):
         """The number of filters, each of which gives a summary."""
         return len(self.names)
 
+    def _all_nodes(self) -> Tensor:
+        return torch.arange(self.num_nodes, device=self.index.device)
+
     @abstractmethod
     def reset_parameters(self) -> None:
         """Put every filter back to its start and choose the patches again."""
@@ -78,7 +81,7 @@ class LearnedPatcher(nn.Module, ABC):
         """Return the responses of :meth:`curves` at 41 of its values, :func:`thinned`."""
         values, responses = self.curves()
         kept = thinned(values.numel(), SNAPSHOT_POINTS)
-        return {name: response[kept].tolist() for name, response in responses.items()}
+        return {name: response.cpu()[kept].tolist() for name, response in responses.items()}
 
     @abstractmethod
     def forward(self, nodes: Tensor | None = None) -> Patches:

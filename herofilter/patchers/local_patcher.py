@@ -7,10 +7,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from herofilter.errors import ConfigError
-from herofilter.patchers.alignment import aligned_weights
+from herofilter.patchers.alignment import aligned_weights, alignment_memory
 from herofilter.patchers.fast import FastPatcher, filter_names
 from herofilter.patchers.learned import LearnedPatcher
 from herofilter.patchers.patches import Patches
+from herofilter.patchers.placed import PlacedPatches
 from herofilter.patchers.polynomial_patcher import CURVE_POINTS
 from herofilter.patchers.store_writer import STORED_FROM, stored_patches
 from herofilter.spectral.adjacency import normalised_adjacency
@@ -60,11 +61,17 @@ class LocalPatcher(LearnedPatcher):
         self.patch_size = fast.patch_size
         self.register_buffer("values", self.filter.initial_weights(torch.empty(0)))
         self.slots = self._with_filter().all_slots()
-        self._made: Patches | None = None
+        self._made: PlacedPatches | None = None
 
     @property
     def num_nodes(self) -> int:
         return int(self.data.num_nodes or 0)
+
+    def memory(self, num_nodes: int, num_edges: int) -> int:
+        """Return about how many bytes the filter and the patches take at their peak."""
+        # an edge that is listed once is there twice
+        alignment = alignment_memory(num_nodes, 2 * num_edges, self.filter.order + 1)
+        return max(alignment, self._with_filter().memory(num_nodes, num_edges))
 
     def reset_parameters(self) -> None:
         self.values.copy_(self.filter.initial_weights(self.values))
@@ -80,7 +87,7 @@ class LocalPatcher(LearnedPatcher):
             directed="symmetrise",
         )
         basis = ChebyshevBasis(matrix, self.filter.order)
-        weights = aligned_weights(self.filter, basis, labels)
+        weights = aligned_weights(self.filter, basis, labels.cpu())
         if weights is not None:
             self.values.copy_(weights)
             self._made = None
@@ -93,12 +100,12 @@ class LocalPatcher(LearnedPatcher):
 
     def curves(self) -> tuple[Tensor, dict[str, Tensor]]:
         grid = torch.linspace(-1, 1, CURVE_POINTS)
-        return grid, {self.names[0]: self.filter.response(grid, self.values)}
+        return grid, {self.names[0]: self.filter.response(grid, self.values.cpu())}
 
     def forward(self, nodes: Tensor | None = None) -> Patches:
         if self._made is None:
-            self._made = self._make()
-        return self._made if nodes is None else self._made.take(nodes)
+            self._made = PlacedPatches(self._make())
+        return self._made.rows(nodes, self.values.device)
 
     def summarise(self, hidden: Tensor, nodes: Tensor | None = None) -> Tensor:
         raise ConfigError(

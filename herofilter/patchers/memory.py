@@ -16,9 +16,9 @@ def patcher_memory(data: Data) -> dict[str, int]:
         >>> sorted(patcher_memory(pair))
         ['fast', 'polynomial', 'spectral']
     """
-    num_nodes = int(data.num_nodes or 0)
+    num_nodes, num_edges = int(data.num_nodes or 0), int(data.edge_index.size(1))
     return {
-        "polynomial": PolynomialPatcher.memory(num_nodes),
+        "polynomial": PolynomialPatcher.memory(num_nodes, num_edges),
         "spectral": spectral_memory(num_nodes),
-        "fast": FastPatcher().memory(num_nodes, int(data.edge_index.size(1))),
+        "fast": FastPatcher().memory(num_nodes, num_edges),
     }

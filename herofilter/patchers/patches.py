@@ -219,6 +219,16 @@ class Patches:
             certified=None if self.certified is None else self.certified[rows],
         )
 
+    def to(self, device: torch.device) -> Patches:
+        """Return the patches on a device, with indices in int64."""
+        return replace(
+            self,
+            index=self.index.to(device).to(torch.int64),
+            score=self.score.to(device),
+            nodes=self.nodes.to(device),
+            certified=None if self.certified is None else self.certified.to(device),
+        )
+
     def for_all_nodes(self) -> Patches:
         """Return a row for every node of the graph; those that have no patch here are empty."""
         if torch.equal(self.nodes, torch.arange(self.num_nodes, device=self.nodes.device)):

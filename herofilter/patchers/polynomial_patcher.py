@@ -93,11 +93,24 @@ class PolynomialPatcher(LearnedPatcher):
         self.restore()
 
     @staticmethod
-    def memory(num_nodes: int, patch_size: int = 9, num_filters: int = 2, order: int = 10) -> int:
-        """Return the bytes at the peak of a choice: blocks of rows, and what is kept of them."""
-        # an index of 8 bytes, an entry of 4 for each power; both twice while they are copied
-        kept = 2 * num_nodes * patch_size * (8 + 4 * (order + 1))
-        return rows_memory(num_nodes, order + 1, num_filters) + kept
+    def memory(
+        num_nodes: int,
+        num_edges: int,
+        patch_size: int = 9,
+        num_filters: int = 2,
+        order: int = 10,
+    ) -> int:
+        """Return about how many bytes a choice takes at its peak, what is kept of it included.
+
+        Example:
+            >>> PolynomialPatcher.memory(20_000, 100_000) < 2**30
+            True
+        """
+        # an edge that is listed once is there twice
+        entries = 2 * num_edges
+        # an index of 8 bytes, an entry of 4 for each power
+        kept = num_nodes * patch_size * (8 + 4 * (order + 1))
+        return rows_memory(num_nodes, entries, order + 1, num_filters, patch_size) + kept
 
     @property
     def weights(self) -> list[Tensor]:
@@ -115,7 +128,7 @@ class PolynomialPatcher(LearnedPatcher):
     def curves(self) -> tuple[Tensor, dict[str, Tensor]]:
         grid = torch.linspace(-1, 1, CURVE_POINTS)
         pairs = zip(self.filters, self.weights, strict=True)
-        responses = [kind.response(grid, weights) for kind, weights in pairs]
+        responses = [kind.response(grid, weights.cpu()) for kind, weights in pairs]
         return grid, dict(zip(self.learned.names, responses, strict=True))
 
     @torch.no_grad()
@@ -125,7 +138,7 @@ class PolynomialPatcher(LearnedPatcher):
         for name, kind in zip(self.learned.names, self.filters, strict=True):
             weights = None
             if kind.start == "aligned":
-                weights = aligned_weights(kind, self.learned.basis, labels)
+                weights = aligned_weights(kind, self.learned.basis, labels.cpu())
             start = kind.initial_weights(grid) if weights is None else weights
             found[name] = kind.response(grid, start)
         return found
@@ -139,9 +152,10 @@ class PolynomialPatcher(LearnedPatcher):
         """Start the filters named ``aligned`` from known labels, -1 for those that are not."""
         aligned = torch.tensor([kind.start == "aligned" for kind in self.filters])
         if aligned.any():
-            weights = aligned_weights(self.filters[0], self.learned.basis, labels)
+            weights = aligned_weights(self.filters[0], self.learned.basis, labels.cpu())
             if weights is not None:
-                self.learned.values[aligned] = weights
+                values = self.learned.values
+                values[aligned.to(values.device)] = weights.to(values.device)
                 self.refresh()
 
     @torch.no_grad()
@@ -154,19 +168,19 @@ class PolynomialPatcher(LearnedPatcher):
         """Choose the patch members by the filters as they were at the last :meth:`refresh`."""
         started = time.perf_counter()
         if self.ego_first:
-            self.index[:, 0] = torch.arange(self.num_nodes)
+            self.index[:, 0] = self._all_nodes()
         self._choose(self.learned, self.filters[0].coefficients(self.ranked_by))
         self.refresh_seconds = time.perf_counter() - started
 
     def forward(self, nodes: Tensor | None = None) -> Patches:
-        rows = torch.arange(self.num_nodes) if nodes is None else nodes
-        if self.nodes is not None and not torch.isin(rows, self.nodes).all():
+        rows = self._all_nodes() if nodes is None else nodes
+        if self.nodes is not None and not torch.isin(rows.cpu(), self.nodes).all():
             raise GraphError(
                 f"patches must be asked for nodes that they were made for (got others than those "
                 f"{self.nodes.numel()} nodes); make the patcher for all nodes"
             )
         index, entries = self.index[rows], self.entries[rows]
-        scores = [torch.ones(rows.numel(), 1)] if self.ego_first else []
+        scores = [entries.new_ones(rows.numel(), 1)] if self.ego_first else []
         for bank in self._banks():
             theta = bank.coefficients()
             for number, slot in self._filled(bank):
@@ -200,6 +214,7 @@ class PolynomialPatcher(LearnedPatcher):
         index, entries = choose_rows(
             bank.basis, coefficients[numbers], widths, self.ego_first, self.nodes
         )
-        rows = slice(None) if self.nodes is None else self.nodes
-        self.index[rows, start:stop] = index
-        self.entries[rows, start:stop, : entries.size(2)] = entries
+        device = self.index.device
+        rows = slice(None) if self.nodes is None else self.nodes.to(device)
+        self.index[rows, start:stop] = index.to(device)
+        self.entries[rows, start:stop, : entries.size(2)] = entries.to(device)

@@ -19,6 +19,8 @@ def choose_rows(
 ) -> tuple[Tensor, Tensor]:
     """Return the best nodes of each row, filter by filter, and the basis values of each.
 
+    They are chosen by compiled loops, so nodes and results are on the CPU.
+
     Args:
         basis: of the filters.
         coefficients: one row per filter.
@@ -30,7 +32,7 @@ def choose_rows(
         - coefficients: ``[f, K + 1]``
         - output: ``[b, p]``, with -1 as padding, and ``[b, p, K + 1]``, p the sum of the widths
     """
-    theta = coefficients.detach().numpy()
+    theta = coefficients.detach().cpu().numpy()
     rows = np.arange(basis.num_nodes) if nodes is None else nodes.numpy()
     if isinstance(basis, WordBasis):
         # there a word is read from left to right

@@ -171,12 +171,12 @@ class SpectralPatcher(LearnedPatcher):
     def refresh(self) -> None:
         n = self.num_nodes
         if self.ego_first:
-            self.index[:, 0] = torch.arange(n)
+            self.index[:, 0] = self._all_nodes()
         rows = max(1, BLOCK_BYTES // (4 * n))
         bases = self._bases()
         for slot, side, parts in self._filled():
             for start in range(0, n, rows):
-                nodes = torch.arange(start, min(start + rows, n))
+                nodes = self._all_nodes()[start : start + rows]
                 scores = _rounded(
                     _total(
                         dense_scores(bases[side], part, nodes, right=bases[other])
@@ -184,16 +184,16 @@ class SpectralPatcher(LearnedPatcher):
                     )
                 )
                 if self.ego_first:
-                    scores[torch.arange(nodes.numel()), nodes] = -torch.inf
+                    scores[nodes - start, nodes] = -torch.inf
                 choose = _top_signed if self.signed else top_p
                 score, index = choose(scores, slot.stop - slot.start)
                 index[torch.isinf(score)] = -1
                 self.index[nodes, slot.start : slot.stop] = index
 
     def forward(self, nodes: Tensor | None = None) -> Patches:
-        rows = torch.arange(self.num_nodes) if nodes is None else nodes
+        rows = self._all_nodes() if nodes is None else nodes
         index = self.index[rows]
-        scores = [torch.ones(rows.numel(), 1)] if self.ego_first else []
+        scores = [self.vectors.new_ones(rows.numel(), 1)] if self.ego_first else []
         bases = self._bases()
         for slot, side, parts in self._filled():
             chosen = index[:, slot.start : slot.stop].contiguous()

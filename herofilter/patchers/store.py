@@ -43,6 +43,8 @@ class PatchStore:
                 size = array_bytes(*kind)
                 if (path / name).stat().st_size != size:
                     raise ValueError(f"{name} must have {size} bytes")
+            if not isinstance(header["settings"], dict) or int(header["shard_rows"]) < 1:
+                raise ValueError(f"{HEADER} must have settings, and rows per shard")
             list(store.slots)
         except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
             raise DamagedFileError(
@@ -92,12 +94,14 @@ class PatchStore:
         """Return the journal's line of each finished shard; a line cut off by a kill is none."""
         found = {}
         journal = self.path / JOURNAL
-        for line in journal.read_text(encoding="utf-8").splitlines() if journal.exists() else ():
+        for line in journal.read_bytes().splitlines() if journal.is_file() else ():
             try:
                 entry = json.loads(line)
-                found[int(entry["shard"])] = entry
-            except (ValueError, KeyError, TypeError):
+                shard, _ = int(entry["shard"]), int(entry["crc32"])
+            except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
                 continue
+            if 0 <= shard < self.num_shards:
+                found[shard] = entry
         return found
 
     def sound(self) -> dict[int, dict[str, Any]]:
@@ -106,7 +110,7 @@ class PatchStore:
         return {
             shard: entry
             for shard, entry in self.finished().items()
-            if shard < self.num_shards and checksum(maps, self.rows(shard)) == entry["crc32"]
+            if checksum(maps, self.rows(shard)) == entry["crc32"]
         }
 
     def patches(self) -> Patches:
@@ -119,7 +123,7 @@ class PatchStore:
             )
         # copy-on-write: torch wants writable arrays, and nothing reaches the files
         index, score, certified = (torch.from_numpy(array) for array in self.map("c"))
-        asked = bool(self.header["settings"]["refine"])
+        asked = bool(self.header["settings"].get("refine"))
         return Patches(
             index,
             score,

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import shutil
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,8 @@ import torch
 from torch_geometric.data import Data
 
 from herofilter.callbacks import Callback, part_of
-from herofilter.errors import RunError
-from herofilter.files import cache_folder, warn_unkept, write_json
+from herofilter.errors import CacheWarning, RunError
+from herofilter.files import DamagedFileError, cache_folder, warn_unkept, write_json
 from herofilter.folders import entries, locked_folder
 from herofilter.patchers.fast import FastPatcher
 from herofilter.patchers.patches import Patches
@@ -136,11 +137,21 @@ def _text(value: Any) -> str:
 def stored_patches(patcher: FastPatcher, data: Data, callback: Callback | None = None) -> Patches:
     """Return a large graph's patches from the cache folder, after writing them if they are missing.
 
-    A folder that can't be written is skipped, with a :class:`CacheWarning`.
+    Damaged ones are made anew, and a folder that can't be written is skipped, with a
+    :class:`CacheWarning` each.
     """
     folder = cache_folder() / "patches" / _key(_header(patcher, data, SHARD_ROWS))
     try:
-        return write_patches(patcher, data, folder, callback).patches()
+        try:
+            return write_patches(patcher, data, folder, callback).patches()
+        except (DamagedFileError, RunError):
+            warnings.warn(
+                f"the patches in {folder} were damaged and are made anew",
+                CacheWarning,
+                stacklevel=2,
+            )
+            shutil.rmtree(folder)
+            return write_patches(patcher, data, folder, callback).patches()
     except OSError as error:
         warn_unkept(error)
         return patcher(data, callback=callback)

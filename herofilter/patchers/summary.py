@@ -15,6 +15,7 @@ from herofilter.parallel.threads import in_parallel, parallel_map
 from herofilter.patchers.equivalent_nodes import find_equivalent_nodes, merge_equivalent_nodes
 from herofilter.patchers.fast import TRANSPOSED, TWO_HOP, FastPatcher
 from herofilter.spectral.adjacency import normalised_adjacency
+from herofilter.spectral.compressed_rows import PlacedMatrix
 from herofilter.spectral.products import csr_of, product
 from herofilter.spectral.sparse import csr_arrays, is_float32_on_cpu
 from herofilter.spectral.sparse_rows import COLUMNS, layer_columns, sum_sparse_products
@@ -57,6 +58,7 @@ class RelationSummary:
         )
         matrices = matrix, sp.csr_array(matrix.T)
         self.matrix, self.transposed = (csr_of(one) for one in matrices)
+        self._placed = PlacedMatrix(self.matrix), PlacedMatrix(self.transposed)
         # structurally equivalent nodes have equal summaries: one row for all of them
         equivalent = find_equivalent_nodes(csr_arrays(self.matrix), csr_arrays(self.transposed))
         self.merged = [
@@ -136,7 +138,7 @@ class RelationSummary:
         """Return a product of N and Nᵀ, such as N·Nᵀ, times H; prefixes are computed once."""
         if factors not in known:
             before = self._product(factors[:-1], known)
-            matrix, transposed = self.matrix, self.transposed
+            matrix, transposed = (one.on(before.device) for one in self._placed)
             if factors[-1]:
                 matrix, transposed = transposed, matrix
             known[factors] = product(matrix, transposed, before)

@@ -6,12 +6,13 @@ from herofilter.report.page import templates
 from herofilter.report.page_parts import Facts, Notices, Page, Part, Tiles, Words
 
 
-def model_card(page: Page, command: str) -> str:
+def model_card(page: Page, command: str, alone: bool = False) -> str:
     """Return the card of a report: its notices, numbers and facts.
 
     Args:
         page: the report.
         command: that repeats the training; may be empty.
+        alone: whether the card lies without the report.
     """
     first, quality, graph, *_, making = (section.parts for section in page.sections)
     tiles = [tile for part in quality if isinstance(part, Tiles) for tile in part.tiles]
@@ -31,7 +32,7 @@ def model_card(page: Page, command: str) -> str:
         "making": made.pairs,
         "command": command,
     }
-    return templates().get_template("model_card.md").render(_plain(values))
+    return templates().get_template("model_card.md").render(_plain(values), alone=alone)
 
 
 def _words(parts: tuple[Part, ...]) -> tuple[str, ...]:

@@ -37,11 +37,19 @@ def templates() -> "Environment":
     return found
 
 
+def static_bytes(name: str) -> bytes:
+    """Return a script or style of this package; a large one lies compressed in its folder."""
+    packed = STATIC / f"{name}.gz"
+    if packed.is_file():
+        return gzip.decompress(packed.read_bytes())
+    return (STATIC / name).read_bytes()
+
+
 def inline(name: str) -> "Markup":
     """Return a script or style of this package to stand in a page as it is."""
     from markupsafe import Markup
 
-    text = (STATIC / name).read_text(encoding="utf-8")
+    text = static_bytes(name).decode()
     # either would end the element before its end
     if "</script" in text.lower() or "</style" in text.lower():
         raise ValueError(f"{name} must not hold the end of a script or style")

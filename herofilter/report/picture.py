@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from herofilter.files import atomic_path
+from herofilter.report.canvas import new_canvas, write_png
 
 COLOURS = {"mlp": "#8c8c8c", "gcn": "#d1495b", "herofilter": "#00798c"}
 TITLES = {"mlp": "MLP", "gcn": "GCN", "herofilter": "HeroFilter"}
@@ -11,13 +11,9 @@ TITLES = {"mlp": "MLP", "gcn": "GCN", "herofilter": "HeroFilter"}
 
 def demo_picture(result: dict[str, Any], path: Path) -> None:
     """Draw accuracy and homophily of the demo against heterophily, as a PNG."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     levels = result["levels"]
     heterophily = [level["heterophily"] for level in levels]
-    figure = Figure(figsize=(10, 4), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_canvas(10, 4)
     left, right = figure.subplots(1, 2)
     for name, colour in COLOURS.items():
         entries = [level["accuracy"][name] for level in levels]
@@ -45,5 +41,4 @@ def demo_picture(result: dict[str, Any], path: Path) -> None:
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
-    with atomic_path(path) as scratch:
-        figure.savefig(scratch, format="png", dpi=130)
+    write_png(figure, path)

@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from herofilter.files import atomic_path
+from herofilter.report.canvas import new_canvas, write_png
 from herofilter.report.figure import Bars, Figure, HeatMap, Lines, Mark, Panel, Points, Values
 from herofilter.report.plotly_figure import COLOURS
 
@@ -13,19 +13,14 @@ _LONG_LABELS = 24
 
 def png_figure(figure: Figure, path: Path) -> None:
     """Draw a figure with matplotlib and write it atomically."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Canvas
-
     rows, columns = figure.shape
-    canvas = Canvas(figsize=(max(6.0, 4.6 * columns), 3.8 * rows), layout="constrained")
-    FigureCanvasAgg(canvas)
+    canvas = new_canvas(max(6.0, 4.6 * columns), 3.8 * rows)
     for number, panel in enumerate(figure.panels, 1):
         projection = {"projection": "3d"} if panel.is_3d else {}
         axes = canvas.add_subplot(rows, columns, number, **projection)
         _draw(canvas, axes, panel, legend=bool(figure.first_named(number - 1)))
     canvas.suptitle(figure.title, fontsize=11)
-    with atomic_path(path) as scratch:
-        canvas.savefig(scratch, format="png", dpi=110)
+    write_png(canvas, path, dpi=110)
 
 
 def _draw(canvas: Any, axes: Any, panel: Panel, legend: bool) -> None:

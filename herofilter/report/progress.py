@@ -16,7 +16,8 @@ def stderr_progress() -> Progress:
     """Return rich's progress on the error stream; it is silent when that isn't a terminal."""
     console = Console(stderr=True)
     columns = (
-        TextColumn("{task.description}"),
+        # names of graphs are foreign texts
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.completed:.0f}/{task.total:.0f}"),
         TimeElapsedColumn(),

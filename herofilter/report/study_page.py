@@ -4,14 +4,13 @@ import csv
 import dataclasses
 import io
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from herofilter.files import atomic_path, write_json, write_text
 from herofilter.report.figure import Figure
-from herofilter.report.page import STATIC, render_page, write_page
+from herofilter.report.page import render_page, static_bytes, write_page
 from herofilter.report.png_figure import png_figure
 from herofilter.report.studies_report import studies_page, study_page
 
@@ -138,7 +137,7 @@ def _field(value: Any) -> Any:
 
 def _share_script(folder: Path, name: str) -> None:
     """Put one copy of a script beside the index, for all pages."""
-    source, target = STATIC / name, folder / name
-    if not target.is_file() or target.stat().st_size != source.stat().st_size:
+    content, target = static_bytes(name), folder / name
+    if not target.is_file() or target.stat().st_size != len(content):
         with atomic_path(target) as scratch:
-            shutil.copyfile(source, scratch)
+            scratch.write_bytes(content)

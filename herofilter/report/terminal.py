@@ -1,6 +1,7 @@
 """The terminal: a console that shows foreign texts harmlessly, and tables no wider than it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO
 
 import rich.console
 from rich.console import ConsoleOptions, RenderableType
@@ -13,7 +14,29 @@ _ENDLESS = 10_000
 
 
 class Console(rich.console.Console):
-    """Rich's console, but what is printed can't control the terminal, whoever wrote it."""
+    """Rich's console, but what is printed can't control the terminal, whoever wrote it.
+
+    Nor is anything in it taken for rich's markup or for the name of an emoji.
+    """
+
+    def __init__(
+        self,
+        *,
+        file: IO[str] | None = None,
+        stderr: bool = False,
+        quiet: bool = False,
+        width: int | None = None,
+        force_terminal: bool | None = None,
+    ) -> None:
+        super().__init__(
+            file=file,
+            stderr=stderr,
+            quiet=quiet,
+            width=width,
+            force_terminal=force_terminal,
+            markup=False,
+            emoji=False,
+        )
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None

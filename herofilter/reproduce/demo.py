@@ -24,6 +24,8 @@ LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 MODELS = ("mlp", "gcn", "herofilter")
 NUM_NODES = 500
 NUM_SPLITS = 5
+QUICK_LEVELS = (0.1, 0.9)
+QUICK_NODES = 120
 
 
 @dataclass(frozen=True)
@@ -168,6 +170,11 @@ def run_demo(
         "config": demo_config(seed).to_dict(),
         "seconds": time.perf_counter() - started,
     }
+
+
+def run_quick_demo(seed: int = 0, callback: Callback | None = None) -> dict[str, Any]:
+    """Run the demo on two small graphs with one split each, to see that it works."""
+    return run_demo(QUICK_LEVELS, QUICK_NODES, num_splits=1, seed=seed, callback=callback)
 
 
 def standard_error(entry: dict[str, Any]) -> float:

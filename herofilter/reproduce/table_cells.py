@@ -60,7 +60,9 @@ class Search:
     def key(self, settings: Settings, split: int, stage: str) -> Key:
         """Return under which key the file has a training."""
         # a default that changes is another HeroFilter; baselines name all that they read
-        named = flat(self._config(settings)) if self.row.model in PATCHED else settings
+        named = flat(self._config(settings)) if self.row.model in PATCHED else dict(settings)
+        # where it was trained isn't what was trained
+        named.pop("device", None)
         name = config_hash(self.row.model, named)
         return Key(
             self.graph.name, self.graph.variant, self.row.model, name, self.seed, split, stage

@@ -6,6 +6,7 @@ from contextlib import suppress
 import uvicorn
 from fastapi import FastAPI
 
+from herofilter.harmless import harmless
 from herofilter.serve.address import shown_url
 
 _SHUTDOWN_SECONDS = 10
@@ -20,7 +21,7 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        print(self.ready, flush=True)
+        print(harmless(self.ready), flush=True)
 
 
 def run_server(app: FastAPI, bound: socket.socket, model: str) -> None:

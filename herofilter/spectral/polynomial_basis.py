@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from herofilter.spectral.chebyshev import chebyshev_sum
+from herofilter.spectral.compressed_rows import PlacedMatrix
 from herofilter.spectral.polynomial_kernel import (
     respond_adjoint,
     respond_chebyshev,
@@ -95,7 +96,7 @@ class ChebyshevBasis(PolynomialBasis):
     def __init__(self, matrix: sp.csr_array, order: int) -> None:
         self.matrix = matrix
         self.num_nodes, self.num_terms = matrix.shape[0], order + 1
-        self._once, self._twice = csr_of(matrix), csr_of(2 * matrix)
+        self._once, self._twice = (PlacedMatrix(csr_of(one)) for one in (matrix, 2 * matrix))
 
     def terms(self, hidden: Tensor) -> Tensor:
         return torch.stack(list(self.iterate(hidden)))
@@ -105,7 +106,7 @@ class ChebyshevBasis(PolynomialBasis):
         before, current = hidden, hidden
         yield hidden
         for k in range(1, self.num_terms):
-            matrix = self._once if k == 1 else self._twice
+            matrix = (self._once if k == 1 else self._twice).on(hidden.device)
             product = multiply_sparse(matrix, current.contiguous())
             before, current = current, product if k == 1 else product.sub_(before)
             yield current
@@ -117,7 +118,7 @@ class ChebyshevBasis(PolynomialBasis):
         tables = hidden.new_empty(3, *hidden.shape)
         out = hidden.new_empty(theta.size(0), *hidden.shape)
         respond_chebyshev(
-            *csr_arrays(self._twice), *(one.numpy() for one in (theta, hidden, tables, out))
+            *csr_arrays(self._twice.matrix), *(one.numpy() for one in (theta, hidden, tables, out))
         )
         return out
 
@@ -127,23 +128,24 @@ class ChebyshevBasis(PolynomialBasis):
         tables = hidden.new_empty(3, *hidden.shape)
         out = torch.empty(upstream.size(0), self.num_terms, dtype=torch.float64)
         arrays = (hidden.detach().contiguous(), upstream, tables, out)
-        respond_slopes(*csr_arrays(self._twice), *(one.numpy() for one in arrays))
+        respond_slopes(*csr_arrays(self._twice.matrix), *(one.numpy() for one in arrays))
         return out.to(hidden.dtype)
 
     def adjoint(self, upstream: Tensor, coefficients: Tensor) -> Tensor:
         if not self._in_one_call(upstream):
             parts = _combine(coefficients.t(), upstream)
-            return chebyshev_sum(lambda hidden: multiply_sparse(self._once, hidden), parts)
+            once = self._once.on(upstream.device)
+            return chebyshev_sum(lambda hidden: multiply_sparse(once, hidden), parts)
         tables = upstream.new_empty(3, *upstream.shape[1:])
         theta = coefficients.detach().contiguous()
         respond_adjoint(
-            *csr_arrays(self._twice), *(one.numpy() for one in (theta, upstream, tables))
+            *csr_arrays(self._twice.matrix), *(one.numpy() for one in (theta, upstream, tables))
         )
         return tables[0]
 
     def _in_one_call(self, dense: Tensor) -> bool:
         """Whether one compiled call does it: small products don't pay for several threads."""
-        small = self._once.values().numel() * dense.size(-1) <= PARALLEL_FROM
+        small = self._once.matrix.values().numel() * dense.size(-1) <= PARALLEL_FROM
         single = small or torch.get_num_threads() == 1
         return single and is_float32_on_cpu(dense) and dense.size(-1) % LANES == 0
 
@@ -166,14 +168,16 @@ class WordBasis(PolynomialBasis):
     def __init__(self, matrix: sp.csr_array, words: Sequence[Word]) -> None:
         self.matrix, self.words = matrix, tuple(words)
         self.num_nodes, self.num_terms = matrix.shape[0], len(self.words)
-        self._matrices = csr_of(matrix), csr_of(sp.csr_array(matrix.T))
+        matrices = matrix, sp.csr_array(matrix.T)
+        self._matrices = tuple(PlacedMatrix(csr_of(one)) for one in matrices)
         prefixes = {word[:stop] for word in self.words for stop in range(1, len(word) + 1)}
         self._prefixes = sorted(prefixes, key=lambda word: (len(word), word))
 
     def terms(self, hidden: Tensor) -> Tensor:
         known: dict[Word, Tensor] = {(): hidden}
         for word in self._prefixes:
-            known[word] = multiply_sparse(self._matrices[word[-1]], known[word[:-1]].contiguous())
+            matrix = self._matrices[word[-1]].on(hidden.device)
+            known[word] = multiply_sparse(matrix, known[word[:-1]].contiguous())
         return torch.stack([known[word] for word in self.words])
 
     def adjoint(self, upstream: Tensor, coefficients: Tensor) -> Tensor:
@@ -182,7 +186,8 @@ class WordBasis(PolynomialBasis):
         for word, part in zip(self.words, parts, strict=True):
             total[word] = total[word] + part if word in total else part
         for word in reversed(self._prefixes):
-            back = multiply_sparse(self._matrices[not word[-1]], total.pop(word).contiguous())
+            matrix = self._matrices[not word[-1]].on(upstream.device)
+            back = multiply_sparse(matrix, total.pop(word).contiguous())
             before = word[:-1]
             total[before] = total[before] + back if before in total else back
         return total[()]

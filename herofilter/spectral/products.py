@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from herofilter.data.features import csr_tensor
+from herofilter.spectral.compressed_rows import CompressedRows, SparseMatrix
 from herofilter.spectral.sparse import multiply_sparse
 
 
@@ -21,7 +22,13 @@ def csr_of(matrix: sp.csr_array) -> Tensor:
     )
 
 
-def product(matrix: Tensor, transposed: Tensor, hidden: Tensor) -> Tensor:
+def placed_of(matrix: sp.csr_array, device: torch.device) -> SparseMatrix:
+    """Return a SciPy matrix on a device, in float32."""
+    found = csr_of(matrix)
+    return found if device.type == "cpu" else CompressedRows.of(found, device)
+
+
+def product(matrix: SparseMatrix, transposed: SparseMatrix, hidden: Tensor) -> Tensor:
     """Return ``matrix @ hidden``; its gradient uses ``transposed``, so that none is transposed.
 
     Example:
@@ -40,7 +47,7 @@ class _Product(torch.autograd.Function):
     """A sparse product whose gradient uses the transposed matrix that it is given."""
 
     @staticmethod
-    def forward(ctx: Any, matrix: Tensor, transposed: Tensor, hidden: Tensor) -> Tensor:
+    def forward(ctx: Any, matrix: SparseMatrix, transposed: SparseMatrix, hidden: Tensor) -> Tensor:
         ctx.transposed = transposed
         return matrix @ hidden
 

@@ -15,6 +15,8 @@ from herofilter.jit import compiled
 
 # a fixed size, so that the order of additions doesn't depend on the number of threads
 _BLOCK = 64
+# floats that are gathered at a time off the CPU
+_GATHERED = 2**26
 
 
 def dense_scores(
@@ -75,6 +77,8 @@ def sampled_scores(
             f"(got {tuple(index.shape)} for {nodes.numel()} nodes and "
             f"{tuple(response.shape)} for {vectors.shape[1]} eigenvectors)"
         )
+    if vectors.device.type != "cpu":
+        return _gathered_scores(vectors, response.to(vectors.dtype), nodes, index, other)
     scores: Tensor = _SampledScores.apply(  # type: ignore[no-untyped-call]
         response.to(vectors.dtype),
         vectors.detach().contiguous(),
@@ -83,6 +87,20 @@ def sampled_scores(
         index.long().contiguous(),
     )
     return scores
+
+
+def _gathered_scores(
+    vectors: Tensor, response: Tensor, nodes: Tensor, index: Tensor, right: Tensor
+) -> Tensor:
+    """Return what :func:`sampled_scores` returns, some rows at a time, on any device."""
+    size = max(1, _GATHERED // max(1, index.size(1) * vectors.size(1)))
+    parts = []
+    for rows, columns in zip(torch.split(nodes, size), torch.split(index, size), strict=True):
+        # [b, f] and [b, p, f] -> [b, p]
+        scaled = (vectors[rows] * response).unsqueeze(2)
+        found = (right[columns.clamp(min=0)] @ scaled).squeeze(2)
+        parts.append(found.masked_fill(columns < 0, 0))
+    return torch.cat(parts) if parts else vectors.new_zeros(index.shape)
 
 
 @compiled(nogil=True, fastmath=True)

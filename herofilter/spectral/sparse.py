@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from herofilter.parallel.threads import in_parallel, parallel_map
+from herofilter.spectral.compressed_rows import CompressedRows, SparseMatrix
 from herofilter.spectral.simd import LANES
 from herofilter.spectral.sparse_rows import multiply_rows
 
@@ -15,15 +16,15 @@ PARALLEL_FROM = 2**22
 _PARTS = 4
 
 
-def multiply_sparse(matrix: Tensor, dense: Tensor) -> Tensor:
+def multiply_sparse(matrix: SparseMatrix, dense: Tensor) -> Tensor:
     """Return ``matrix @ dense`` without gradients.
 
     A compiled loop takes half of torch's time, and adds up each row in the same order whatever
-    the number of threads. Torch does the product for other types and devices, and for widths that
-    aren't multiples of eight.
+    the number of threads. Torch does the product for other types, and for widths that aren't
+    multiples of eight.
 
     Shapes:
-        - matrix: ``[m, n]``, sparse CSR; dense: ``[n, h]``
+        - matrix: ``[m, n]``, sparse CSR or its entries; dense: ``[n, h]``
         - output: ``[m, h]``
 
     Example:
@@ -31,7 +32,10 @@ def multiply_sparse(matrix: Tensor, dense: Tensor) -> Tensor:
         >>> multiply_sparse(matrix, torch.ones(2, 3)).tolist()
         [[2.0, 2.0, 2.0], [0.0, 0.0, 0.0]]
     """
-    matrix, dense = matrix.detach(), dense.detach()
+    dense = dense.detach()
+    if isinstance(matrix, CompressedRows):
+        return matrix @ dense
+    matrix = matrix.detach()
     if not is_float32_on_cpu(dense, matrix) or dense.size(1) % LANES:
         return matrix @ dense
     out = dense.new_empty(matrix.size(0), dense.size(1))

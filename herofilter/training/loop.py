@@ -14,6 +14,9 @@ from torch_geometric.data import Data
 from herofilter.callbacks import Callback, notify
 from herofilter.config import Config
 from herofilter.data import check_graph
+from herofilter.data.placement import on_device
+from herofilter.devices import CPU, find_device, generator_on
+from herofilter.errors import ConfigError
 from herofilter.nn.classifier import NodeClassifier
 from herofilter.nn.dropout import set_generator
 from herofilter.nn.embedding import set_row_gradients
@@ -70,7 +73,8 @@ def train(
     """Train ``model`` on the graph's split and leave the best state in it.
 
     Only training labels drive the weights and only validation labels choose the epoch; test
-    labels are read once, at the end. Ctrl-C ends training early and keeps the best so far.
+    labels are read once, at the end. Ctrl-C ends training early and keeps the best so far. Where
+    ``config.device`` isn't the CPU, model and graph are copied there, and the model comes back.
 
     Args:
         model: any :class:`~herofilter.nn.NodeClassifier`.
@@ -96,9 +100,39 @@ def train(
     """
     check_graph(data, split_required=True, test_required=score_test)
     config = resolve_defaults(data, Config(train=config or TrainConfig())).train
+    device = training_device(model, config.device, team)
+    try:
+        return _train(model, data, config, callback, score_test, checkpoint, deadline, team, device)
+    finally:
+        if device != CPU:
+            model.to(CPU)
+
+
+def training_device(model: NodeClassifier, name: str, team: Team | None = None) -> torch.device:
+    """Return where a model is trained: trees are grown on the CPU, and teams train there."""
+    device = find_device(name)
+    if team is not None and device != CPU:
+        raise ConfigError(
+            f"device must be cpu where several processes train together (got {device.type}); "
+            "set device=cpu"
+        )
+    return CPU if model.boosted else device
+
+
+def _train(
+    model: NodeClassifier,
+    data: Data,
+    config: TrainConfig,
+    callback: Callback | None,
+    score_test: bool,
+    checkpoint: Checkpoint | None,
+    deadline: float | None,
+    team: Team | None,
+    device: torch.device,
+) -> TrainResult:
     given = data
+    data = _scale(model, data, config.feature_scaling, device)
     train_nodes = data.train_mask.nonzero().view(-1)
-    data = _scale(model, data, config.feature_scaling, train_nodes)
     known = data.y.masked_fill(~data.train_mask, -1)
     model.show_labels(known)
     started = time.perf_counter()
@@ -110,12 +144,15 @@ def train(
         stopping = boosting_stopping(config)
     batch_size = _batch_size(model, train_nodes.numel(), config.batch_size)
     interrupted = False
-    with seeded(config.seed) as generator, one_thread(is_small(int(data.num_nodes or 0))):
+    small = is_small(int(data.num_nodes or 0))
+    with seeded(config.seed, device) as generator, one_thread(small):
+        noise = None if device == CPU else generator_on(device, config.seed)
         in_parts = batch_size < train_nodes.numel() and not model.full_batch
-        tables = set_row_gradients(model, in_parts) if in_parts else []
+        # elsewhere they are dense: not every device has sparse tensors
+        tables = set_row_gradients(model, device == CPU) if in_parts else []
         optimizers = make_optimizers(model, config, tables)
-        set_generator(model, generator)
-        progress = Progress(model, optimizers, stopping, generator)
+        set_generator(model, noise or generator)
+        progress = Progress(model, optimizers, stopping, generator, noise=noise)
         parts = (model, data, config, train_nodes, optimizers)
         steps = Steps(*parts) if team is None else TeamSteps(team, *parts)
         try:
@@ -146,8 +183,9 @@ def train(
         if score_test:
             test_nodes = data.test_mask.nonzero().view(-1)
             logits = steps.logits(test_nodes)
-            test_score = score(logits, data.y[test_nodes], with_auc=True)
-            report = full_score(logits, data.y[test_nodes])
+            test_labels = data.y[test_nodes].cpu()
+            test_score = score(logits, test_labels, with_auc=True)
+            report = full_score(logits, test_labels)
     return TrainResult(
         train=train_score,
         val=val_score,
@@ -198,18 +236,22 @@ def evaluate(model: NodeClassifier, data: Data, nodes: Tensor) -> Score:
     return score(predict_logits(model, data, nodes), data.y[nodes], with_auc=True)
 
 
-def _scale(model: NodeClassifier, data: Data, scaling: str, train_nodes: Tensor) -> Data:
-    """Return the graph as the model sees it; what scales the features becomes part of the model."""
+def _scale(model: NodeClassifier, data: Data, scaling: str, device: torch.device) -> Data:
+    """Return the graph as the model sees it, and move both to a device.
+
+    What scales the features becomes part of the model.
+    """
     model.feature_scaling, model.scaler = scaling, None
-    data = model.scale_features(prepare_features(data, scaling, model.by_rows))
+    data = model.scale_features(prepare_features(on_device(data, CPU), scaling, model.by_rows))
     # degrees, which stand in for absent features, are standardised already
     if scaling == "standard" and not data.get("featureless", False):
-        model.scaler = fit_scaler(data.x, train_nodes)
-    return model.scale_features(data)
+        model.scaler = fit_scaler(data.x, data.train_mask.nonzero().view(-1))
+    model.to(device)
+    return model.scale_features(on_device(data, device))
 
 
 def _score(steps: Steps, nodes: Tensor, with_auc: bool = True) -> Score:
-    return score(steps.logits(nodes), steps.data.y[nodes], with_auc)
+    return score(steps.logits(nodes), steps.data.y[nodes].cpu(), with_auc)
 
 
 def _epochs(

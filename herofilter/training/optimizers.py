@@ -38,5 +38,7 @@ def make_optimizers(
     kept = [group for group in groups if group["params"]]
     optimizers: list[torch.optim.Optimizer] = []
     if kept:
-        optimizers.append(torch.optim.Adam(kept, lr=config.lr, fused=True))
+        # one kernel for all weights, where every version of torch has it
+        fused = True if model.device.type in ("cpu", "cuda") else None
+        optimizers.append(torch.optim.Adam(kept, lr=config.lr, fused=fused))
     return [*optimizers, RowAdam(tables, lr=config.lr)] if tables else optimizers

@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 
 from herofilter.data.checks import MASKS
 from herofilter.data.graph_spec import GraphSpec
+from herofilter.devices import CPU, find_device
 from herofilter.errors import GraphError
 from herofilter.nn import NodeClassifier, find_model
 from herofilter.nn.build import build_herofilter
@@ -53,6 +54,7 @@ class Predictor:
         self, saved: SavedModel, data: Data | None = None, nodes: Tensor | None = None
     ) -> None:
         self.saved, self.nodes = saved, nodes
+        self.device = CPU
         self._data = data
 
     @classmethod
@@ -83,14 +85,32 @@ class Predictor:
         Labels that the graph has at its ``train_mask`` are shown to a model that reads labels;
         others aren't needed and aren't read.
         """
-        return Predictor(self.saved, data, nodes)
+        return self._placed_alike(Predictor(self.saved, data, nodes))
+
+    def to(self, device: str) -> "Predictor":
+        """Return the same model, with its predictions computed on a device.
+
+        Args:
+            device: ``cpu``, ``cuda``, ``mps``, or ``auto`` for the best that is here. Boosted trees
+                and explanations stay on the CPU.
+        """
+        moved = copy.copy(self)
+        moved.device = find_device(device)
+        vars(moved).pop("placed", None)
+        return moved
+
+    def _placed_alike(self, other: "Predictor") -> "Predictor":
+        other.device = self.device
+        return other
 
     def for_nodes(self, nodes: Tensor) -> "Predictor":
         """Return the model for some nodes of its graph, or itself if its network is there.
 
         Patches are then made for these nodes alone.
         """
-        return self if "network" in vars(self) else Predictor(self.saved, self._data, nodes)
+        if "network" in vars(self):
+            return self
+        return self._placed_alike(Predictor(self.saved, self._data, nodes))
 
     def with_saved(self, saved: SavedModel) -> "Predictor":
         """Return the same network and graph with another record."""
@@ -132,6 +152,19 @@ class Predictor:
     @cached_property
     def network(self) -> NodeClassifier:
         """The network for the graph: weights loaded, patches chosen, ready to predict."""
+        return self._build()
+
+    @cached_property
+    def placed(self) -> tuple[NodeClassifier, Data]:
+        """The network and the graph that predictions are computed from, on the device."""
+        if self.device == CPU:
+            return self.network, self.ready
+        # another network: explanations read the one in main memory
+        network = self._build()
+        network.to(CPU if network.boosted else self.device)
+        return network, prepare_for(network, self.prepared)
+
+    def _build(self) -> NodeClassifier:
         saved, prepared = self.saved, self.prepared
         spec = GraphSpec.of(prepared, len(saved.classes))
         # building initialises weights, which must not change the caller's random state
@@ -184,7 +217,7 @@ class Predictor:
                 f"nodes must be between 0 and {n - 1} "
                 f"(got {int(nodes.min())} to {int(nodes.max())})"
             )
-        yield from stream_ready(self.network, self.ready, nodes)
+        yield from stream_ready(*self.placed, nodes)
 
 
 def known_labels(data: Data, num_classes: int) -> Tensor | None:

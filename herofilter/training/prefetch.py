@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from herofilter.data.placement import on_device
 from herofilter.nn.classifier import Batch, NodeClassifier
 
 
@@ -33,24 +34,25 @@ def prefetch_batches(
 def logit_chunks(
     model: NodeClassifier, data: Data, nodes: Tensor | None, largest: int
 ) -> Generator[Tensor, None, None]:
-    """Yield the logits of ``nodes`` in order, some nodes at a time, without gradients.
+    """Yield the logits of ``nodes`` in order, some nodes at a time, on the CPU without gradients.
 
     Args:
         model: any classifier; it is put into evaluation mode.
-        data: the graph, prepared for it.
+        data: the graph, prepared for it and where it is.
         nodes: ``[b]``, or None for all, which spares picking them out where they fit at once.
         largest: so many nodes at once at most; a model that needs less memory says so itself.
     """
     # going through all modules to change nothing takes a tenth of a millisecond
     if any(module.training for module in model.modules()):
         model.eval()
+    data = on_device(data, model.device)
     count = int(data.num_nodes or 0) if nodes is None else nodes.numel()
     size = max(count, 1) if model.full_batch else min(largest, model.largest_batch(data))
     if count > size:
         nodes = torch.arange(count) if nodes is None else nodes
         with torch.no_grad():
             data = model.precompute(data, count)
-    parts = [None] if nodes is None else torch.split(nodes, size)
+    parts = [None] if nodes is None else torch.split(nodes.to(model.device), size)
     with closing(prefetch_batches(model, data, parts)) as batches:
         while True:
             # not around the yield: the caller's gradient mode stays as it is
@@ -61,7 +63,7 @@ def logit_chunks(
                 logits = model.classify(batch)
                 # its features are freed before the next ones are read
                 del batch
-            yield logits
+            yield logits.cpu()
 
 
 def _in_thread(

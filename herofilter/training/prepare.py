@@ -18,6 +18,8 @@ from herofilter.data import (
     with_features,
 )
 from herofilter.data.features import SPARSE_BELOW
+from herofilter.data.placement import on_device
+from herofilter.devices import CPU
 from herofilter.memory import check_memory
 from herofilter.nn import NodeClassifier, find_model
 from herofilter.nn.classifier import select
@@ -82,8 +84,9 @@ def prepared_form(config: Config, model: str) -> tuple[bool, str, bool]:
 
 
 def prepare_for(model: NodeClassifier, data: Data) -> Data:
-    """Return a copy of a graph with features as those that ``model`` was trained on."""
-    return model.scale_features(prepare_features(data, model.feature_scaling, model.by_rows))
+    """Return a copy of a graph where ``model`` is, with features as it was trained on."""
+    ready = prepare_features(on_device(data, CPU), model.feature_scaling, model.by_rows)
+    return model.scale_features(on_device(ready, model.device))
 
 
 def fit_scaler(x: Tensor, nodes: Tensor) -> FeatureScaler:

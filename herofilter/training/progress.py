@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from herofilter.devices import random_state, set_random_state
 from herofilter.nn.classifier import NodeClassifier
 from herofilter.training.metrics import Score
 from herofilter.training.stopping import EarlyStopping
@@ -39,7 +40,8 @@ class Progress:
         model: its state holds weights, buffers and the chosen patches.
         optimizers: with the moments of the weights.
         stopping: with the best state so far.
-        generator: of dropout and of the order of nodes.
+        generator: of the order of nodes.
+        noise: of dropout, where the model is; by default ``generator``.
         epoch: the one under way.
         step: batches of that epoch that are done.
         loss: their sum over nodes.
@@ -56,6 +58,7 @@ class Progress:
     loss: float = 0.0
     filters: dict[str, list[float]] | None = None
     history: list[Epoch] = field(default_factory=list)
+    noise: torch.Generator | None = None
 
     def __post_init__(self) -> None:
         self._before_order = self.generator.get_state()
@@ -73,7 +76,7 @@ class Progress:
         order = torch.randperm(nodes.numel(), generator=self.generator)
         if self.step:
             self.generator.set_state(now)
-        return torch.split(nodes[order], batch_size)[self.step :]
+        return torch.split(nodes[order.to(nodes.device)], batch_size)[self.step :]
 
     def end_step(self, loss: float) -> None:
         """Note that a batch is done."""
@@ -100,6 +103,7 @@ class Progress:
             "random.own": self.generator.get_state(),
             # layers of other libraries use torch's global generator
             "random.torch": torch.get_rng_state(),
+            **self._device_states(),
         }
 
     def scalars(self) -> dict[str, Any]:
@@ -125,6 +129,7 @@ class Progress:
             _check_fits(best, self.model.state_dict())
         moments = self._moments(tensors)
         states = [_checked(tensors[f"random.{name}"]) for name in ("order", "own", "torch")]
+        device_states = {key: _checked_bytes(tensors[key]) for key in self._device_states()}
         history = [Epoch(**entry) for entry in scalars["history"]]
         score = Score(**scalars["best"])
         epoch, step, loss = (scalars[name] for name in ("epoch", "step", "loss"))
@@ -138,6 +143,9 @@ class Progress:
         self._before_order = states[0]
         self.generator.set_state(states[1])
         torch.set_rng_state(states[2])
+        if self.noise is not None:
+            self.noise.set_state(device_states["random.noise"])
+            set_random_state(self.model.device, device_states["random.device"])
         self.history[:] = history
         self.epoch, self.step, self.loss = int(epoch), int(step), float(loss)
         # earlier versions didn't record them
@@ -154,8 +162,20 @@ class Progress:
             # a moment per weight, and a step for all of them or per row
             if value.shape not in (weight.shape, weight.shape[:1], torch.Size()):
                 raise ValueError(f"another shape for optimizer.{name}")
-            found[int(number)].setdefault(weight, {})[key] = value.clone()
+            # a copy; Adam counts its steps on the CPU unless one kernel reads them all
+            on_cpu = value.dim() == 0 and not self.optimizers[int(number)].defaults.get("fused")
+            placed = value.clone() if on_cpu else value.clone().to(weight.device)
+            found[int(number)].setdefault(weight, {})[key] = placed
         return found
+
+    def _device_states(self) -> dict[str, Tensor]:
+        """Return the random states of the model's device, unless that is the CPU."""
+        if self.noise is None:
+            return {}
+        return {
+            "random.noise": self.noise.get_state(),
+            "random.device": random_state(self.model.device),
+        }
 
 
 def _weights(optimizer: torch.optim.Optimizer) -> list[Tensor]:
@@ -174,6 +194,12 @@ def _check_fits(state: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> 
     )
     if wrong:
         raise ValueError(f"other tensors for {', '.join(wrong)}")
+
+
+def _checked_bytes(state: Tensor) -> Tensor:
+    if state.dtype != torch.uint8 or state.dim() != 1:
+        raise ValueError("not the state of a device's generator")
+    return state.clone()
 
 
 def _checked(state: Tensor) -> Tensor:

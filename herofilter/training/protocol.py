@@ -204,10 +204,13 @@ def notify_split(
     notify(callback, "split", done, total, f"split {split}", {"split": split, **values})
 
 
-def default_workers(data: Data, splits: Sequence[int]) -> int:
-    """Return how many processes are worth their start: one per core, but one on tiny graphs."""
+def default_workers(data: Data, splits: Sequence[int], device: str = "cpu") -> int:
+    """Return how many processes are worth their start: one per core, but one on tiny graphs.
+
+    Splits have a device other than the CPU to themselves, one after the other.
+    """
     small = int(data.num_nodes or 0) < WORTH_A_PROCESS
-    return 1 if small else max(1, min(psutil.cpu_count() or 1, len(splits)))
+    return 1 if small or device != "cpu" else max(1, min(psutil.cpu_count() or 1, len(splits)))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -26,7 +26,8 @@ class RowAdam(torch.optim.Optimizer):
     large the table. A row that is touched at every step moves as under Adam.
 
     Args:
-        params: tables ``[n, h]``; a gradient may be sparse (some rows) or dense (all of them).
+        params: tables ``[n, h]``; a gradient may be sparse (some rows) or dense (all of them). Off
+            the CPU it is dense, and a row of zeros counts as one without a gradient.
         lr: η.
         betas: β₁ and β₂.
         eps: ε.
@@ -59,16 +60,22 @@ class RowAdam(torch.optim.Optimizer):
                     continue
                 state = self.state[table]
                 if not state:
-                    state["step"] = torch.zeros(table.size(0), dtype=torch.int32)
+                    state["step"] = table.new_zeros(table.size(0), dtype=torch.int32)
                     state["exp_avg"] = torch.zeros_like(table)
                     state["exp_avg_sq"] = torch.zeros_like(table)
                 moments = (state[key] for key in ("step", "exp_avg", "exp_avg_sq"))
                 parts = (*_rows(table.grad), table, *moments)
-                _move(*(part.detach().numpy() for part in parts), *rates)
+                if table.device.type == "cpu":
+                    _move(*(part.detach().numpy() for part in parts), *rates)
+                else:
+                    _move_gathered(*parts, *rates)
 
 
 def _rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
     """Return the rows that a gradient has, each once, and what it is there."""
+    if gradient.device.type != "cpu":
+        rows = gradient.any(1).nonzero().view(-1)
+        return rows, gradient[rows]
     if not gradient.is_sparse:
         return torch.arange(gradient.size(0)), gradient.contiguous()
     rows = gradient._indices()[0]
@@ -76,6 +83,29 @@ def _rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
     if not bool((rows[1:] > rows[:-1]).all()):
         gradient = gradient.coalesce()
     return gradient._indices()[0], gradient._values().contiguous()
+
+
+def _move_gathered(
+    rows: Tensor,
+    gradient: Tensor,
+    table: Tensor,
+    steps: Tensor,
+    first: Tensor,
+    second: Tensor,
+    rate: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+) -> None:
+    """Do what :func:`_move` does, on any device."""
+    steps[rows] += 1
+    # [r, 1]
+    count = steps[rows].unsqueeze(1)
+    m = first[rows] * beta1 + gradient * (1 - beta1)
+    v = second[rows] * beta2 + gradient.square() * (1 - beta2)
+    first[rows], second[rows] = m, v
+    length, scale = rate / (1 - beta1**count), (1 - beta2**count).rsqrt()
+    table[rows] -= length * m / (v.sqrt() * scale + eps)
 
 
 # without numpy's rule of division it would look for zeros value by value, at four times the cost

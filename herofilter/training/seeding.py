@@ -6,13 +6,16 @@ from typing import Any
 
 import torch
 
+from herofilter.devices import CPU, forked_random_state
+
 
 @contextmanager
-def seeded(seed: int) -> Iterator[torch.Generator]:
-    """Run a block repeatably and yield a generator for its random numbers.
+def seeded(seed: int, device: torch.device = CPU) -> Iterator[torch.Generator]:
+    """Run a block repeatably and yield a generator for its random numbers, on the CPU.
 
     Inside, torch's global random state follows ``seed`` (layers of other libraries know no
-    other way) and sums run in a fixed order; both are put back afterwards.
+    other way), on the CPU and on ``device``, and sums run in a fixed order; all of it is put back
+    afterwards.
 
     Example:
         >>> with seeded(0):
@@ -25,7 +28,7 @@ def seeded(seed: int) -> Iterator[torch.Generator]:
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
     memory: Any = torch.utils.deterministic
     fill = memory.fill_uninitialized_memory
-    with torch.random.fork_rng(devices=[]):
+    with forked_random_state(device):
         torch.manual_seed(seed)
         torch.use_deterministic_algorithms(True, warn_only=True)
         # nothing here reads memory that it hasn't written; filling it would only cost time

@@ -5,13 +5,8 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from herofilter.baselines.edge_attention import (
-    Edges,
-    edge_dots,
-    edge_product,
-    edge_softmax,
-    edges_of,
-)
+from herofilter.baselines.edge_attention import edge_dots, edge_product, edge_softmax
+from herofilter.baselines.edge_list import Edges, edges_of
 from tests.awkward import AWKWARD
 
 

@@ -5,7 +5,7 @@ import torch
 from torch.nn.functional import elu
 from torch_geometric.nn import GATConv
 
-from herofilter.baselines.edge_attention import edges_of
+from herofilter.baselines.edge_list import edges_of
 from herofilter.baselines.gat import GAT, attend
 from herofilter.errors import ConfigError
 from herofilter.nn.dropout import Dropout

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from herofilter.baselines.edge_attention import edges_of
+from herofilter.baselines.edge_list import edges_of
 from herofilter.baselines.goat import GOAT, transformer_conv
 from herofilter.errors import ConfigError
 from tests.awkward import AWKWARD

@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 import pytest
+import torch
 
 from benchmarks import fit
 from herofilter import csbm
@@ -25,24 +26,29 @@ def test_tables_hold_the_graph_and_hide_two_labels_in_five(tmp_path: Path) -> No
 
 
 def test_the_kept_model_may_be_one_error_below_the_best_simple_one() -> None:
-    def metrics(kept: float) -> dict[str, object]:
-        shown = {"auc": None, "balanced_accuracy": 0.5}
-        entry = {"validation": {"accuracy": 0.5}, "trials": 1, "finished": True}
-        return {
-            "kept": "herofilter",
-            "nodes": {"test": 100},
-            "models": {
-                "gcn": {**entry, "test": {**shown, "accuracy": 0.8}},
-                "herofilter": {**entry, "test": {**shown, "accuracy": kept}},
-            },
-            "unfinished": [],
-            "said": ["kept HeroFilter", "the edges help: +1.0 points"],
-        }
+    entry = {"validation": {"accuracy": 0.5}, "trials": 1, "finished": True}
+    shown = {**entry, "test": {"accuracy": 0.7, "auc": None}}
+    metrics = {
+        "kept": "herofilter",
+        "models": {"mlp": shown, "gcn": shown, "herofilter": shown},
+        "unfinished": [],
+        "said": ["kept HeroFilter", "the edges help: +1.0 points"],
+    }
 
-    # the standard error of 0.8 on a hundred nodes is 0.04
-    assert fit.summarise(metrics(0.77))["holds"]
-    assert not fit.summarise(metrics(0.75))["holds"]
-    assert fit.summarise(metrics(0.77))["edges"].startswith("the edges help")
+    def right(only_gcn: int, only_hero: int) -> dict[str, torch.Tensor]:
+        hits = torch.zeros(3, 100, dtype=torch.bool)
+        hits[1, :only_gcn] = True
+        hits[2, only_gcn : only_gcn + only_hero] = True
+        return dict(zip(("mlp", "gcn", "herofilter"), hits, strict=True))
+
+    # nine nodes differ, so that the standard error is about three nodes
+    near, far = (fit.summarise(metrics, right(*counts)) for counts in ((5, 4), (7, 2)))
+    assert near["holds"]
+    assert near["difference"] == pytest.approx(-0.01)
+    assert near["error"] == pytest.approx(0.03, rel=0.02)
+    assert near["best_simple"] == pytest.approx(0.05)
+    assert not far["holds"]
+    assert near["edges"].startswith("the edges help")
 
 
 @pytest.mark.slow
@@ -54,4 +60,8 @@ def test_the_command_is_run_as_a_user_would(monkeypatch: pytest.MonkeyPatch) -> 
     assert row["seconds"] < 60
     assert row["peak_mib"] > 100
     assert set(row["models"]) >= {"majority", "mlp", "gcn"}
+    assert row["blank_nodes"] == int(fit.hidden_nodes(tiny).sum())
+    # the edges of so homophilic a graph tell the class
+    assert row["blank"] > 0.8
+    assert row["models"]["majority"]["blank"] < 0.7
     assert fit.fit_rows([row]).row_count == 1

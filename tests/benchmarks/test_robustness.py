@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from benchmarks.audit import run_audit
-from benchmarks.faults_work import Ended
+from benchmarks.faults_serve import NAME as SERVE
+from benchmarks.faults_work import COMMANDS, Ended
 from benchmarks.fuzz import feed
 from benchmarks.fuzz_bytes import changed, damage
 from benchmarks.fuzz_targets import Targets
+from herofilter.cli.app import app, bench
 
 pytestmark = pytest.mark.slow
 
@@ -40,6 +43,27 @@ def test_faults_of_two_commands() -> None:
     assert found["wrong"] == []
     assert found["faults"]["kills at operations"]["killed"] >= 8
     assert found["faults"]["two at once"]["trials"] == 2
+
+
+def test_faults_of_a_service() -> None:
+    found = harness("faults", "--kills", "2", "--command", "serve")
+    assert found["wrong"] == []
+    assert found["faults"]["two at once"]["trials"] == 1
+    assert found["faults"]["random kills"]["trials"] == 2
+
+
+def test_every_command_is_tried() -> None:
+    def names(group: typer.Typer) -> set[str]:
+        return {
+            entry.name or (entry.callback.__name__ if entry.callback else "")
+            for entry in group.registered_commands
+        }
+
+    known = names(app) | {f"bench {name}" for name in names(bench)}
+    tried = {" ".join(words[: 1 + (words[0] == "bench")]) for words in COMMANDS.values()}
+    # it writes nothing; two that are the same function as bench homophilic
+    spared = {"list", "bench heterophilic", "bench modern"}
+    assert known == tried | {SERVE} | spared
 
 
 def test_a_short_soak_leaves_no_file_open() -> None:

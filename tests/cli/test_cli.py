@@ -20,6 +20,7 @@ from herofilter.config import Config, paper_config
 from herofilter.data import load_dataset
 from herofilter.data.datasets.graph_cache import graph_path
 from herofilter.nn.graph_defaults import resolve_defaults
+from herofilter.report import canvas
 from herofilter.reproduce import accuracy, demo, filters
 from herofilter.reproduce.filter_graphs import StudyGraph
 from tests.data.raw_files import write_npz
@@ -355,6 +356,7 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "run_demo", tiny_demo)
 
 
+@pytest.mark.part("pictures")
 @pytest.mark.usefixtures("_tiny")
 def test_demo(cli: Cli, tmp_path: Path) -> None:
     outcome = cli("demo")
@@ -369,11 +371,27 @@ def test_demo(cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_tiny")
+def test_demo_without_matplotlib(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(canvas, "find_spec", lambda name: None)
+    outcome = cli("demo")
+    assert (outcome.code, outcome.err) == (0, "")
+    told = " ".join(outcome.out.split())
+    assert "no picture was drawn: pip install 'herofilter[pictures]' adds it" in told
+    assert {path.suffix for path in (tmp_path / "runs/demo").iterdir()} == {".json"}
+
+
+@pytest.mark.usefixtures("_tiny")
 def test_demo_json(cli: Cli, tmp_path: Path) -> None:
     found = cli("demo", "--out", "here", "--seed", "3", "--json").json()
     assert found == json.loads((tmp_path / "here/demo.json").read_text())
     assert found["config"]["train"]["seed"] == 3
     assert [level["heterophily"] for level in found["levels"]] == [0.1, 0.9]
+
+
+def test_the_quick_demo(cli: Cli) -> None:
+    found = cli("demo", "--quick", "--json").json()
+    assert [level["heterophily"] for level in found["levels"]] == [0.1, 0.9]
+    assert (found["num_nodes"], found["num_splits"]) == (120, 1)
 
 
 # help

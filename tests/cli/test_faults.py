@@ -146,6 +146,51 @@ def test_formulas_are_quoted_on_demand(cli: Cli, tmp_path: Path) -> None:
     assert "\n=cmd|x!7" in (tmp_path / "plain.csv").read_text().replace('"', "")
 
 
+def test_markup_and_emoji_in_a_path_are_shown_as_they_are(cli: Cli, mine: str) -> None:
+    assert (
+        "written to odd[/bold] :cat:" in cli("train", mine, *PLAIN, "--out", "odd[/bold] :cat:").out
+    )
+    assert "[red]" in cli("pack", mine, "--out", "[red]").out
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+@pytest.mark.parametrize("words", [["list", "--json"], ["--help"]])
+def test_output_on_a_full_disk_is_one_sentence(words: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        told = subprocess.run(
+            [sys.executable, "-m", "herofilter.cli", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert told.returncode == 2
+    assert told.stderr == (
+        "error: the disk must have room for what is written (it is full); free some space, or "
+        "write elsewhere\n"
+    )
+
+
+def test_a_reader_that_has_gone_is_no_error() -> None:
+    command = f"{sys.executable} -m herofilter.cli list --json | head -n 1"
+    told = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    assert (told.stdout, told.stderr) == ("{\n", "")
+
+
+@pytest.mark.parametrize("option", ["--results", "--page"])
+def test_files_of_a_benchmark_are_tried_before_it_begins(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, option: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError("trainings have begun")
+
+    (tmp_path / "folder").mkdir()
+    monkeypatch.setattr("herofilter.reproduce.accuracy.run_accuracy", fail)
+    monkeypatch.setattr("herofilter.reproduce.filters.run_filters", fail)
+    for name in ("herofilter", "filters"):
+        assert "must not be a folder" in cli("bench", name, option, "folder").error()
+
+
 def test_too_little_memory_is_one_sentence(
     cli: Cli, mine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

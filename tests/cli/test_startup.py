@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import herofilter
+
 HEAVY = (
     *("torch", "torch_geometric", "numba", "numpy", "scipy", "pyarrow", "pandas"),
     *("optuna", "matplotlib", "sklearn", "safetensors"),
@@ -204,7 +206,7 @@ def test_help_typos_and_completion_say_what_they_must(outcomes: dict[str, list[A
         assert "explain" in shown
     assert outcomes["help"][0] == 0
     assert "Example: herofilter train texas" in outcomes["help of a command"][1]
-    assert outcomes["version"][:3] == [0, "herofilter 0.1.0\n", ""]
+    assert outcomes["version"][:3] == [0, f"herofilter {herofilter.__version__}\n", ""]
     assert "Did you mean 'train'?" in outcomes["mistyped command"][2]
     assert "--seed" in outcomes["mistyped option"][2]
     for name in ("mistyped command", "mistyped option", "missing argument"):

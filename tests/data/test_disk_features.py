@@ -1,5 +1,6 @@
 import copy
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -94,6 +95,35 @@ def test_writing_is_refused(tmp_path: Path) -> None:
         "features on disk must stay as they are (got an operation that writes to them); "
         "work on a copy in memory: data.x.whole()"
     )
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x.mul_(2),
+        lambda x: x.__setitem__(0, 1.0),
+        lambda x: torch.add(torch.zeros(x.shape), 1, out=x),
+        lambda x: torch.nn.init.zeros_(x),
+        lambda x: x.resize_(2, 2),
+    ],
+    ids=["in place", "item", "out", "init", "resize"],
+)
+def test_every_way_of_writing_is_refused(tmp_path: Path, write: Callable[[Tensor], None]) -> None:
+    found = on_disk(tmp_path / "graph", matrix(True))
+    with pytest.raises(GraphError, match="features on disk must stay as they are"):
+        write(found)
+
+
+def test_no_operation_sees_anything_but_the_file(tmp_path: Path) -> None:
+    x = matrix(True)
+    found = on_disk(tmp_path / "graph", x)
+    assert torch.equal(torch.cat([found, found[:1]]), torch.cat([x, x[:1]]))
+    assert torch.equal(torch.nn.functional.linear(found, x[:2]), x @ x[:2].T)
+    assert torch.equal(torch.where(x > 0, found, 0.0), torch.where(x > 0, x, 0.0))
+    # nothing is copied by what changes nothing
+    for same in (found.to("cpu"), found.contiguous(), found.float(), found.detach(), found.cpu()):
+        assert isinstance(same, DiskFeatures)
+    assert not (found != found).any()
 
 
 def test_copies_and_pickles_are_paths_and_not_values(tmp_path: Path) -> None:

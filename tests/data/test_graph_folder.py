@@ -291,3 +291,30 @@ def test_a_dataset_wins_over_a_folder_of_its_name(
     assert load_dataset("karate").num_nodes == 34
     assert load_dataset("./karate").num_nodes == 60
     assert load_dataset("mine").num_nodes == 60
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "value", "said"),
+    [
+        ("x_crow", 3, -1, "x_crow.npy must ascend from 0 to"),
+        ("x_crow", -1, 2**40, "x_crow.npy must ascend from 0 to"),
+        ("x_col", 0, 2**30, "x_col.npy must have columns from 0 to 39"),
+        ("x_col", 0, -1, "x_col.npy must have columns from 0 to 39"),
+    ],
+)
+def test_rows_that_lead_nowhere(tmp_path: Path, name: str, at: int, value: int, said: str) -> None:
+    data = csbm(num_nodes=60, num_classes=3, num_features=40, seed=3)
+    data.x = data.x * (data.x > 2)
+    save_graph_folder(data, tmp_path / "graph")
+    array = np.load(tmp_path / "graph" / f"{name}.npy", mmap_mode="r+")
+    array[at] = value
+    array.flush()
+    with pytest.raises(DamagedFileError, match=said):
+        load_dataset(tmp_path / "graph").x.whole()
+
+
+def test_a_header_that_is_no_python(folder: Path) -> None:
+    content = (folder / "y.npy").read_bytes()
+    (folder / "y.npy").write_bytes(content.replace(b"}", b"(", 1))
+    with pytest.raises(DamagedFileError, match="must hold a readable graph"):
+        load_graph_folder(folder)

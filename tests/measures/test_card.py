@@ -89,7 +89,7 @@ def test_splits() -> None:
 
 def test_memory_needs_and_whether_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     needs = {
-        "polynomial": PolynomialPatcher.memory(10),
+        "polynomial": PolynomialPatcher.memory(10, 28),
         "spectral": eigen_memory(10),
         "fast": FastPatcher().memory(10, 28),
     }

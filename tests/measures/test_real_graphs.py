@@ -3,9 +3,15 @@
 import os
 
 import pytest
+import torch
 
 from herofilter.data import load_dataset
-from herofilter.measures import data_card, edge_heterophily, node_heterophily
+from herofilter.measures import (
+    data_card,
+    edge_class_p_value,
+    edge_heterophily,
+    node_heterophily,
+)
 
 pytestmark = [
     pytest.mark.slow,
@@ -24,6 +30,8 @@ HETEROPHILY = {
     "wisconsin": (0.845, 0.804),
     "actor": (0.780, 0.781),
 }
+# whether the classes of neighbours are paired as by chance
+P_VALUES = {"actor": True, "minesweeper": True, "wisconsin": False, "chameleon": False}
 
 
 @pytest.mark.parametrize("name", HETEROPHILY)
@@ -43,3 +51,17 @@ def test_the_card_of_a_real_graph() -> None:
     assert (card.splits.count, card.splits.train, card.splits.test) == (10, 1092, 456)
     assert card.repeated_test_rows is not None
     assert card.repeated_test_rows > 0
+
+
+def test_cornell_has_the_nodes_of_texas_and_edges_of_others() -> None:
+    texas, cornell = (load_dataset(name, split=None) for name in ("texas", "cornell"))
+    assert torch.equal(texas.x.to_dense(), cornell.x.to_dense())
+    assert torch.equal(texas.y, cornell.y)
+    assert not torch.equal(texas.edge_index, cornell.edge_index)
+    assert edge_class_p_value(texas) == 0.005
+    assert edge_class_p_value(cornell) > 0.05
+
+
+def test_edges_of_actor_and_minesweeper_tell_no_class_by_themselves() -> None:
+    known = {name: edge_class_p_value(load_dataset(name, split=None)) for name in P_VALUES}
+    assert {name: value > 0.05 for name, value in known.items()} == P_VALUES

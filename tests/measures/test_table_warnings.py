@@ -245,3 +245,23 @@ def test_degrees_are_no_columns_that_repeat() -> None:
     table = {name: values for name, values in columns().items() if name in ("id", "topic")}
     assert warnings_of(split_graph(table)) == []
     assert torch.isfinite(split_graph(table).data.x).all()
+
+
+def test_edges_that_belong_to_other_nodes() -> None:
+    draw = random.Random(0)
+    names = [f"n{i}" for i in range(N)]
+    pairs = [draw.sample(names, 2) for _ in range(6 * N)]
+    edges = pa.table(dict(zip(("source", "target"), zip(*pairs, strict=True), strict=True)))
+    graph = split_graph(columns(), edges)
+    (warning,) = warnings_of(graph)
+    assert (warning.kind, warning.where) == ("unrelated-edges", "nodes")
+    assert "edges between training nodes are paired as by chance (p = 0." in warning.sentence
+    assert warning.cure == "if it should, check that both tables mean the same node by the same id"
+    # too few edges between training nodes say nothing either way
+    few = pa.table({"source": names[:20], "target": names[20:40]})
+    assert "unrelated-edges" not in [
+        entry.kind for entry in warnings_of(split_graph(columns(), few))
+    ]
+    # labels of other parts aren't read
+    graph.data.y[graph.data.test_mask] = 0
+    assert warnings_of(graph) == [warning]

@@ -141,6 +141,41 @@ def test_damaged_folders(tmp_path: Path) -> None:
         PatchStore.open(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"settings": "a,b"}, {"settings": []}, {"shard_rows": "a,b"}, {"shard_rows": 0}],
+)
+def test_headers_that_describe_nothing(tmp_path: Path, change: dict) -> None:
+    store = write_patches(PATCHER, graph(), tmp_path)
+    (tmp_path / "store.json").write_text(json.dumps({**store.header, **change}))
+    with pytest.raises(DamagedFileError, match="must be a folder of patches"):
+        PatchStore.open(tmp_path)
+
+
+def test_a_journal_of_other_bytes_has_no_shards(tmp_path: Path) -> None:
+    write_patches(PATCHER, graph(), tmp_path)
+    lines = (
+        b'\xe6\xff\n{"shard": 0}\n{"shard": -1, "crc32": 1}\n{"shard": 7, "crc32": 1}\n'
+        + b"[" * 9999
+    )
+    (tmp_path / "shards.jsonl").write_bytes(lines)
+    store = PatchStore.open(tmp_path)
+    assert store.finished() == store.sound() == {}
+    with pytest.raises(DamagedFileError, match="must be finished before it is used"):
+        store.patches()
+
+
+def test_damaged_patches_of_the_cache_are_made_anew(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("HEROFILTER_CACHE", str(tmp_path))
+    expected = storing.stored_patches(PATCHER, graph())
+    (header,) = tmp_path.rglob("store.json")
+    header.write_text("{}")
+    with pytest.warns(CacheWarning, match="were damaged and are made anew"):
+        found = storing.stored_patches(PATCHER, graph())
+    assert torch.equal(found.index, expected.index)
+    assert PatchStore.open(header.parent).patches().num_rows == 90
+
+
 def test_models_of_large_graphs_use_the_cache(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("HEROFILTER_CACHE", str(tmp_path))
     monkeypatch.setattr(build, "STORED_FROM", 50)

@@ -1,13 +1,16 @@
 import struct
 from pathlib import Path
 
-import matplotlib.image
 import pytest
 
+from herofilter.errors import MissingExtraError
+from herofilter.report import canvas
 from herofilter.report.picture import demo_picture
+from herofilter.reproduce.studies.run import run_studies
 from tests.report.results import demo_result
 
 
+@pytest.mark.part("pictures")
 def test_a_picture_is_written(tmp_path: Path) -> None:
     path = tmp_path / "new" / "demo.png"
     demo_picture(demo_result(), path)
@@ -19,7 +22,10 @@ def test_a_picture_is_written(tmp_path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == ["demo.png"]
 
 
+@pytest.mark.part("pictures")
 def test_something_is_drawn(tmp_path: Path) -> None:
+    import matplotlib.image
+
     path = tmp_path / "demo.png"
     demo_picture(demo_result(), path)
     image = matplotlib.image.imread(path)[..., :3]
@@ -30,6 +36,7 @@ def test_something_is_drawn(tmp_path: Path) -> None:
         assert near[:, 650:].sum() > 200, name
 
 
+@pytest.mark.part("pictures")
 def test_other_numbers_give_another_picture(tmp_path: Path) -> None:
     result = demo_result()
     demo_picture(result, tmp_path / "a.png")
@@ -40,6 +47,23 @@ def test_other_numbers_give_another_picture(tmp_path: Path) -> None:
     assert (tmp_path / "a.png").read_bytes() != (tmp_path / "b.png").read_bytes()
 
 
+def test_without_matplotlib_the_part_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(canvas, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError) as caught:
+        demo_picture(demo_result(), tmp_path / "demo.png")
+    assert str(caught.value) == (
+        "drawing a picture needs the optional part 'pictures', which isn't installed; "
+        'install it with: pip install "herofilter[pictures]"'
+    )
+    # before the tasks of a study, not after them
+    with pytest.raises(MissingExtraError):
+        run_studies(["proposition-1"], tmp_path / "studies", quick=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.part("pictures")
 def test_a_failure_leaves_no_half_picture(tmp_path: Path) -> None:
     with pytest.raises(KeyError):
         demo_picture({"levels": [{"heterophily": 0.1}]}, tmp_path / "demo.png")

@@ -1,9 +1,8 @@
 """The arXiv citation graph: OGB's CSV files, LINKX's years as classes, or its structure alone."""
 
 import shutil
-import socket
-import tempfile
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,10 +13,11 @@ from torch_geometric.data import Data
 from torch_geometric.utils import index_to_mask
 
 from herofilter.data.datasets.quantiles import even_quantile_classes
-from herofilter.data.datasets.storage import TIMEOUT_SECONDS, RawFile, raw_folder, reading
+from herofilter.data.datasets.storage import RawFile, raw_folder, reading, retrieve
 from herofilter.data.npz_file import read_arrays
 from herofilter.data.splits import random_splits
-from herofilter.errors import MissingExtraError
+from herofilter.files import atomic_path
+from herofilter.scratch import scratch_folder
 
 ROOT = "ogbn-arxiv"
 LINKX_FRACTIONS = (0.50, 0.25, 0.25)
@@ -84,27 +84,27 @@ def read_arxiv_structure(classes: str, paths: Mapping[str, Path]) -> Data:
 
 
 def download_arxiv() -> None:
-    """Download OGB's archive into the cache folder with the optional package ``ogb``."""
-    try:
-        from ogb.utils.url import download_url, extract_zip
-    except ImportError as error:
-        purpose = (
-            f"ogbn-arxiv, which is neither in HEROFILTER_DATA nor in {raw_folder()}, "
-            "must be downloaded, which"
-        )
-        raise MissingExtraError("ogb", purpose) from error
+    """Download OGB's archive, and put its files into the cache folder, each complete."""
     folder = raw_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    patience = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(TIMEOUT_SECONDS)
-    try:
-        with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            extract_zip(download_url(_ARCHIVE, scratch), scratch)
-            shutil.copytree(Path(scratch) / "arxiv", folder / ROOT, dirs_exist_ok=True)
-    except (RuntimeError, zipfile.BadZipFile) as error:
-        raise OSError(str(error)) from error
-    finally:
-        socket.setdefaulttimeout(patience)
+    with scratch_folder(folder, ROOT) as scratch:
+        retrieve(_ARCHIVE, scratch / "arxiv.zip")
+        try:
+            with zipfile.ZipFile(scratch / "arxiv.zip") as archive:
+                for file in (EDGES, FEATURES, LABELS, YEARS, *PARTS):
+                    _extract(archive, file)
+        except (zipfile.BadZipFile, KeyError, EOFError, zlib.error) as error:
+            raise OSError(f"the archive can't be read ({error})") from error
+
+
+def _extract(archive: zipfile.ZipFile, file: RawFile) -> None:
+    member = file.path.replace(ROOT, "arxiv", 1)
+    with (
+        atomic_path(raw_folder() / file.path) as scratch,
+        archive.open(member) as packed,
+        scratch.open("wb") as target,
+    ):
+        shutil.copyfileobj(packed, target)
 
 
 def _graph(paths: Mapping[str, Path]) -> Data:

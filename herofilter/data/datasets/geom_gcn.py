@@ -13,21 +13,27 @@ from torch_geometric.data import Data, InMemoryDataset
 from torch_geometric.datasets import Actor, KarateClub, Planetoid, WebKB, WikipediaNetwork
 
 from herofilter.data.datasets.storage import RawFile, reading, verify
+from herofilter.data.datasets.sums import known_sums
 from herofilter.data.splits import random_splits
 
-_GEOM_GCN = "https://raw.githubusercontent.com/graphdml-uiuc-jlu/geom-gcn/master"
+_GITHUB = "https://raw.githubusercontent.com"
+_GEOM_GCN = f"{_GITHUB}/graphdml-uiuc-jlu/geom-gcn/master"
+# the authors' other address has all files, and GCNII's repository those of most graphs
+_AUTHORS = f"{_GITHUB}/bingzhewei/geom-gcn/master"
+_GCNII = f"{_GITHUB}/chennnM/GCNII/master"
+_NOT_IN_GCNII = ("film", "squirrel")
 
 
 def split_files(folder: str, prefix: str) -> tuple[RawFile, ...]:
     """Return geom-gcn's ten split files, to lie in ``folder``."""
     names = [f"{prefix}_split_0.6_0.2_{i}.npz" for i in range(10)]
-    return tuple(RawFile(f"{folder}/{name}", f"{_GEOM_GCN}/splits/{name}") for name in names)
+    return tuple(_file(f"{folder}/{name}", f"splits/{name}", prefix) for name in names)
 
 
 def text_files(folder: str, prefix: str) -> tuple[RawFile, ...]:
     """Return geom-gcn's node and edge lists and split files, to lie in ``folder``."""
     names = ["out1_node_feature_label.txt", "out1_graph_edges.txt"]
-    lists = [RawFile(f"{folder}/{name}", f"{_GEOM_GCN}/new_data/{prefix}/{name}") for name in names]
+    lists = [_file(f"{folder}/{name}", f"new_data/{prefix}/{name}", prefix) for name in names]
     return (*lists, *split_files(folder, prefix))
 
 
@@ -62,6 +68,14 @@ def karate() -> Data:
     return data
 
 
+def _file(path: str, published: str, prefix: str) -> RawFile:
+    """Return a file of geom-gcn's repository; a copy elsewhere counts only if it is the same."""
+    sha256 = known_sums().get(path)
+    roots = (_AUTHORS,) if prefix in _NOT_IN_GCNII else (_AUTHORS, _GCNII)
+    mirrors = tuple(f"{root}/{published}" for root in roots) if sha256 else ()
+    return RawFile(path, f"{_GEOM_GCN}/{published}", sha256, mirrors)
+
+
 def _read(
     dataset: Callable[[str], InMemoryDataset],
     root: str,
@@ -74,7 +88,7 @@ def _read(
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(paths[file.path], copy)
             # the copy is checked, not the original: nobody can exchange it afterwards
-            if file.sha256 is not None:
+            if file.pickled:
                 verify(file, copy)
         quiet = io.StringIO()
         with (

@@ -11,6 +11,7 @@ from torch_geometric.utils import to_undirected
 
 from herofilter.data.checks import MASKS, check_graph
 from herofilter.data.datasets.storage import RawFile, reading
+from herofilter.data.datasets.sums import known_sums
 from herofilter.data.graph_path import check_npz_file
 from herofilter.data.npz_file import array_names, read_arrays
 from herofilter.data.splits import random_splits
@@ -24,7 +25,8 @@ _KEYS = (*_REQUIRED, *_MASK_KEYS, "node_features", "directed")
 
 def npz_file(folder: str, stem: str) -> RawFile:
     """Return the one file of a graph of that collection."""
-    return RawFile(f"{folder}/{stem}.npz", f"{_URL}/{stem}.npz")
+    path = f"{folder}/{stem}.npz"
+    return RawFile(path, f"{_URL}/{stem}.npz", known_sums().get(path))
 
 
 def read_npz(path: str | Path) -> Data:

@@ -10,7 +10,7 @@ from herofilter.data.checks import MASKS, check_graph
 from herofilter.data.datasets.graph_cache import cached_graph, graph_path, kept_graph
 from herofilter.data.datasets.heterophilous import read_npz
 from herofilter.data.datasets.registry import REGISTRY, DatasetInfo, Source
-from herofilter.data.datasets.storage import fetch, find
+from herofilter.data.datasets.storage import fetch, find, renew_damaged
 from herofilter.data.graph_folder import load_graph_folder
 from herofilter.data.graph_path import check_dataset_name, is_graph_path
 from herofilter.data.splits import random_splits, select_split
@@ -79,7 +79,12 @@ def _load(info: DatasetInfo, source: Source, key: str) -> Data:
     fetch(info.name, source.files, source.download)
     files = (*source.files, *source.optional)
     paths = {file.path: path for file in files if (path := find(file)) is not None}
-    return cached_graph(key, lambda: _read(info, source, paths), list(paths.values()))
+
+    def build() -> Data:
+        renew_damaged(source.files)
+        return _read(info, source, paths)
+
+    return cached_graph(key, build, list(paths.values()))
 
 
 def _read(info: DatasetInfo, source: Source, paths: dict[str, Path]) -> Data:

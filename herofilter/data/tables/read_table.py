@@ -63,7 +63,10 @@ class OpenTable:
             return plain_types(self.held.select(wanted))
         with _reading(self.path, self.what, self.encoding):
             if self.delimiter is None:
-                return plain_types(pyarrow.parquet.read_table(self.path, columns=wanted))
+                table = pyarrow.parquet.read_table(self.path, columns=wanted)
+                # text in a damaged file need not be text
+                table.validate(full=True)
+                return plain_types(table)
             return _read_text(self.path, self.delimiter, self.encoding, wanted, text)
 
     def check_rows(self, table: pa.Table) -> None:

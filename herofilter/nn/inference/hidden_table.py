@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from herofilter.data import DiskFeatures
+from herofilter.devices import CPU
 from herofilter.parallel.threads import parallel_map
 
 _SHARED_BYTES = 2**30
@@ -45,17 +46,19 @@ def worth_sharing(x: Tensor, count: int, members: int, width: int) -> bool:
     )
 
 
-def fill_table(work: Callable[[Tensor], Tensor], count: int, channels: int) -> Tensor:
+def fill_table(
+    work: Callable[[Tensor], Tensor], count: int, channels: int, device: torch.device = CPU
+) -> Tensor:
     """Return ``work(nodes)`` for the nodes 0 to ``count`` - 1 as one table, computed in parts.
 
     Example:
         >>> fill_table(lambda nodes: nodes.view(-1, 1).float(), 3, 1).tolist()
         [[0.0], [1.0], [2.0]]
     """
-    table = torch.empty(count, channels)
+    table = torch.empty(count, channels, device=device)
 
     def fill(nodes: Tensor) -> None:
         table[nodes[0] : nodes[-1] + 1] = work(nodes)
 
-    parallel_map(fill, torch.split(torch.arange(count), _ROWS))
+    parallel_map(fill, torch.split(torch.arange(count, device=device), _ROWS))
     return table

@@ -19,8 +19,10 @@ from herofilter.patchers.polynomial.block_kernel import (
     fill_block,
 )
 from herofilter.patchers.polynomial.found import PolynomialFound
-from herofilter.patchers.row_filling import fill_rows
+from herofilter.patchers.row_filling import CHUNK, fill_rows
 
+# measured: a matrix, its turned and renumbered copies, and the padded ones
+_ENTRY_BYTES = 60
 Word = tuple[bool, ...]
 """A product of the matrices N (False) and Nᵀ (True), read from left to right."""
 
@@ -130,7 +132,7 @@ def _top(
             "coefficients must have a row per width and a column per term "
             f"(got {list(coefficients.shape)} for {len(widths)} widths and {len(tables)} terms)"
         )
-    size = rows_memory(n, len(steps) + 1, filters)
+    size = rows_memory(n, matrix.nnz, len(steps) + 1, filters, sum(widths) if with_basis else 0)
     check_memory(size, f"exact rows of {n} nodes", "use patcher=local")
     # neighbours get close positions: they share cache lines, and a block reaches fewer rows
     ids = np.asarray(reverse_cuthill_mckee(sp.csr_matrix(matrix), symmetric_mode=False))
@@ -173,9 +175,21 @@ def _top(
     ]
 
 
-def rows_memory(num_nodes: int, num_tables: int, num_filters: int) -> int:
-    """Return the bytes of the blocks of rows that all threads compute at once."""
-    return 4 * BLOCK * num_nodes * (num_tables + num_filters) * torch.get_num_threads()
+def rows_memory(
+    num_nodes: int, num_entries: int, num_tables: int, num_filters: int, width: int
+) -> int:
+    """Return about how many bytes the rows of all nodes take at the peak.
+
+    Args:
+        num_nodes: n.
+        num_entries: of the matrix that aren't zero.
+        num_tables: products per block of rows.
+        num_filters: sums of them.
+        width: how many entries are chosen per row.
+    """
+    threads = min(torch.get_num_threads(), -(-num_nodes // CHUNK))
+    blocks = 4 * BLOCK * num_nodes * (num_tables + num_filters) * threads
+    return blocks + _ENTRY_BYTES * num_entries + num_nodes * width * (8 + 3 * 4 * num_tables)
 
 
 def _padded(matrix: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

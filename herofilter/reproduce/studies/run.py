@@ -10,6 +10,7 @@ from herofilter.callbacks import Callback, Event
 from herofilter.config import Config, from_earlier
 from herofilter.errors import HeroFilterError, RunError
 from herofilter.parallel.threads import one_thread
+from herofilter.report.canvas import check_extra
 from herofilter.report.study_page import write_index, write_study
 from herofilter.reproduce.checks import check_names, check_workers
 from herofilter.reproduce.jobs import fetch, run_pending
@@ -86,6 +87,8 @@ def run_studies(
     """
     check_names("studies", names, STUDIES, "a study")
     check_workers(workers)
+    # each study ends in a picture
+    check_extra()
     folder = Path(out)
     file = StudyFile(folder / RECORDS)
     plans = {name: _unique(STUDIES[name].tasks(quick)) for name in names}

@@ -57,7 +57,7 @@ class ChebyshevFilter(Filter):
             )
 
     def initial_weights(self, eigenvalues: Tensor) -> Tensor:
-        x = chebyshev_nodes(self.order).to(eigenvalues)
+        x = chebyshev_nodes(self.order).to(eigenvalues.dtype).to(eigenvalues.device)
         if self.start == "identity":
             return torch.ones_like(x)
         if self.start in ("low", "high"):
@@ -66,7 +66,7 @@ class ChebyshevFilter(Filter):
 
     def coefficients(self, weights: Tensor) -> Tensor:
         """Return θ of the weights: ``[…, K + 1]`` to ``[…, K + 1]``."""
-        return weights @ _interpolation(self.order, weights.dtype)
+        return weights @ _interpolation(self.order, weights.dtype, weights.device)
 
     def weights_of(self, coefficients: Tensor) -> Tensor:
         """Return the weights that have these coefficients θ."""
@@ -82,6 +82,6 @@ class ChebyshevFilter(Filter):
 
 
 @lru_cache(maxsize=32)
-def _interpolation(order: int, dtype: torch.dtype) -> Tensor:
+def _interpolation(order: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     """Return the matrix from values at the nodes to coefficients, transposed."""
-    return chebyshev_coefficients(order).t().to(dtype)
+    return chebyshev_coefficients(order).t().to(dtype).to(device)

@@ -45,11 +45,12 @@ class PolynomialFilter(Filter):
     def coefficients(self, like: Tensor) -> Tensor:
         """Return the starting values [K] in the type of ``like``."""
         base = -0.5 if self.start == "high" else 0.5
-        terms = torch.arange(1, self.order + 1, dtype=torch.float64, device=like.device)
+        # on the CPU: not every device has double precision
+        terms = torch.arange(1, self.order + 1, dtype=torch.float64)
         values = base**terms
         if self.start in _HOPS:
             values = torch.where(terms == _HOPS[self.start], 0.5, 0.0)
-        return values.to(like.dtype)
+        return values.to(like.dtype).to(like.device)
 
     def total(self, eigenvalues: Tensor, weights: Tensor) -> Tensor:
         """Return the sum over k for weights [K, f] or [K, 1]."""

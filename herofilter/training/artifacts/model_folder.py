@@ -28,7 +28,12 @@ from herofilter.nn import find_model
 from herofilter.training.artifacts.environment import environment
 from herofilter.training.artifacts.graph_file import GRAPH, read_graph_file, write_graph_file
 from herofilter.training.artifacts.graph_reference import REFERENCE, GraphReference
-from herofilter.training.artifacts.sealed_folder import check_target, open_sealed, sealed_folder
+from herofilter.training.artifacts.sealed_folder import (
+    check_target,
+    open_sealed,
+    read_seal,
+    sealed_folder,
+)
 from herofilter.training.artifacts.weights import weights_of
 
 __all__ = ["SavedModel", "check_target", "weights_of"]
@@ -96,10 +101,11 @@ class SavedModel:
             "the model must have been saved with its graph for this (got one without); fit it anew"
         )
 
-    def save(self, folder: str | Path) -> None:
+    def save(self, folder: str | Path, weights: str = WEIGHTS) -> None:
         """Write the model into a folder, completely or not at all; no file is a pickle.
 
-        A model that is already there is replaced, any other content refused.
+        A model that is already there is replaced, any other content refused. ``weights`` is what
+        the file of the weights is called.
         """
         about = {
             "herofilter": environment()["packages"]["herofilter"],  # type: ignore[index]
@@ -107,10 +113,11 @@ class SavedModel:
             "in_channels": self.in_channels,
             "temperature": self.temperature,
             "resolved": self.resolved,
+            **({} if weights == WEIGHTS else {"weights": weights}),
         }
         with sealed_folder(folder, about) as scratch:
             write_text(scratch / CONFIG, yaml.safe_dump(self.config.to_dict(), sort_keys=False))
-            save_tensors(scratch / WEIGHTS, self.state)
+            save_tensors(scratch / weights, self.state)
             write_json(scratch / CLASSES, list(self.classes))
             write_json(scratch / HISTORY, self.history)
             write_json(scratch / METRICS, self.metrics)
@@ -127,7 +134,8 @@ class SavedModel:
     def load(cls, folder: str | Path) -> "SavedModel":
         """Return the model in a folder, once every file is found to be as it was saved."""
         folder = Path(folder)
-        seal = open_sealed(folder, (CONFIG, WEIGHTS, CLASSES, HISTORY, METRICS))
+        weights = str(read_seal(folder).get("weights", WEIGHTS))
+        seal = open_sealed(folder, (CONFIG, weights, CLASSES, HISTORY, METRICS))
         try:
             classes = tuple(read_json(folder / CLASSES))
             encoder = None
@@ -144,7 +152,7 @@ class SavedModel:
                 config=Config.from_dict(from_earlier(settings)),
                 in_channels=int(seal["in_channels"]),
                 classes=classes,
-                state=load_tensors(folder / WEIGHTS)[0],
+                state=load_tensors(folder / weights)[0],
                 temperature=_temperature(seal["temperature"]),
                 encoder=encoder,
                 history=read_json(folder / HISTORY),

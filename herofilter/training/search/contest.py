@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 from torch_geometric.data import Data
 
-from herofilter.callbacks import Callback, notify, with_values
+from herofilter.callbacks import Callback, notify, setting_values, with_values
 from herofilter.config import Config
 from herofilter.data import TableGraph
 from herofilter.errors import HeroFilterError
@@ -232,6 +232,7 @@ class Contest:
             "seconds": self.clock.elapsed,
             "took": attempt.seconds,
             "state": _state(attempt),
+            **setting_values(attempt.settings),
         }
         title = self.contenders[attempt.contender].title
         notify(self.callback, "trial", len(own), None, title, values)

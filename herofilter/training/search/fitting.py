@@ -32,7 +32,7 @@ from herofilter.training.search.verdict import (
 
 FRACTIONS = (0.6, 0.2, 0.2)
 # trainings of one contender at most: more would choose the luckiest
-TRIALS = 40
+MOST_TRIALS, FEWEST_TRIALS, NODES_PER_TRIAL = 40, 3, 25
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,8 @@ def fit_graph(
         callback: takes events of stage ``attempt`` before each training, ``epoch`` during it and
             ``trial`` after it.
         trials: trainings of each contender at most; with 1, the recommended settings. As long as
-            the time suffices for them, the result doesn't depend on the speed of the machine.
+            the time suffices for them, the result doesn't depend on the speed of the machine. By
+            default as many as the validation nodes can tell apart (:func:`worthwhile_trials`).
         model: the one contender to train beside the most frequent class; ``auto`` trains all.
         metric: what validation chooses by: ``accuracy``, ``balanced`` accuracy, ``f1`` (its mean
             over classes), ``auc`` or ``ap`` (average precision).
@@ -117,12 +118,25 @@ def fit_graph(
         budget,
         seed,
         settings,
-        trials or TRIALS,
+        trials or worthwhile_trials(int(graph.data.val_mask.sum())),
         ContestStore(None if out is None else Path(out), header),
         callback,
     )
     contest.run()
     return _conclude(contest, model, warnings)
+
+
+def worthwhile_trials(count: int) -> int:
+    """Return how many trainings of a contender ``count`` validation nodes can choose between.
+
+    The more trainings are compared on few nodes, the more the best of them owes to chance, and a
+    longer search then keeps a worse model.
+
+    Example:
+        >>> [worthwhile_trials(count) for count in (20, 100, 10_000)]
+        [3, 7, 40]
+    """
+    return min(MOST_TRIALS, FEWEST_TRIALS + count // NODES_PER_TRIAL)
 
 
 def _conclude(contest: Contest, model: str, warnings: tuple[FitWarning, ...]) -> Fitted:

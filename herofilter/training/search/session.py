@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from herofilter.callbacks import Callback, Event, notify
+from herofilter.callbacks import Callback, Event, notify, setting_values
 from herofilter.config import Config
 from herofilter.errors import HeroFilterError, RunError
 from herofilter.training.loop import TrainResult
@@ -230,6 +230,7 @@ class Search:
             "val_accuracy": record["val_accuracy"],
             "best": max(values, default=None),
             "seconds": self._seconds(),
+            **setting_values(record["settings"]),
         }
         notify(self.callback, "trial", len(finished), self.trials, self.space.model, about)
 

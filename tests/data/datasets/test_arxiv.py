@@ -1,11 +1,16 @@
+import io
+import zipfile
+from pathlib import Path
+
 import numpy as np
 import pytest
+import requests
 import torch
 
 from herofilter.data import check_graph, load_dataset, on_disk
-from herofilter.errors import DatasetError, MissingExtraError
+from herofilter.errors import DatasetError
 from tests.data import raw_files
-from tests.data.conftest import Folders
+from tests.data.conftest import Answer, Folders
 
 
 def test_ogbn_arxiv_with_random_and_official_splits(folders: Folders) -> None:
@@ -56,13 +61,45 @@ def test_missing_key(folders: Folders) -> None:
         load_dataset("arxiv-structure")
 
 
-def test_absent_archive_needs_the_extra(folders: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "ogb.utils.url", None)
+def archive(folder: Path, *absent: str) -> bytes:
+    """Return OGB's archive of the tiny graph, without some files."""
+    raw_files.write_ogb(folder)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as target:
+        for path in (folder / "ogbn-arxiv").rglob("*.csv.gz"):
+            name = path.relative_to(folder / "ogbn-arxiv").as_posix()
+            if name not in absent:
+                target.write(path, f"arxiv/{name}")
+        target.writestr("arxiv/../../escaped.txt", "no")
+    return packed.getvalue()
+
+
+def test_the_archive_is_downloaded_and_unpacked(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    content, asked = archive(tmp_path / "elsewhere"), []
+
+    def answer(url: str, **_: object) -> Answer:
+        asked.append(url)
+        return Answer(content)
+
+    monkeypatch.setattr(requests, "get", answer)
     assert not on_disk("ogbn-arxiv")
-    with pytest.raises(MissingExtraError) as caught:
+    assert torch.equal(load_dataset("ogbn-arxiv").y, torch.arange(30) % 4)
+    assert asked == ["https://snap.stanford.edu/ogb/data/nodeproppred/arxiv.zip"]
+    assert on_disk("ogbn-arxiv")
+    kept = sorted(path.name for path in (folders.cache / "raw").rglob("*") if path.is_file())
+    assert len(kept) == 7
+    assert not [*tmp_path.rglob("escaped.txt"), *tmp_path.rglob("*.part")]
+
+
+@pytest.mark.parametrize("kind", ["no archive", "without a file", "cut"])
+def test_an_odd_archive_is_one_sentence(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str
+) -> None:
+    content = archive(tmp_path / "elsewhere", "raw/edge.csv.gz")
+    content = {"no archive": b"<html>", "cut": content[:-200]}.get(kind, content)
+    monkeypatch.setattr(requests, "get", lambda *_, **__: Answer(content))
+    with pytest.raises(DatasetError, match="the download failed: the archive can't be read") as end:
         load_dataset("ogbn-arxiv")
-    assert str(caught.value) == (
-        f"ogbn-arxiv, which is neither in HEROFILTER_DATA nor in {folders.cache / 'raw'}, must be "
-        "downloaded, which needs the optional part 'ogb', which isn't installed; "
-        'install it with: pip install "herofilter[ogb]"'
-    )
+    assert "\n" not in str(end.value)

@@ -1,6 +1,8 @@
 """The nine graphs of the paper and some others, where their files are at hand."""
 
+import hashlib
 import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -15,6 +17,7 @@ from herofilter.data import (
     select_split,
     symmetrise,
 )
+from herofilter.data.datasets.sums import known_sums
 
 pytestmark = [
     pytest.mark.slow,
@@ -129,3 +132,11 @@ def test_arxiv_structure() -> None:
     assert torch.unique(years.y).tolist() == [0, 1, 2, 3, 4]
     covered = years.train_mask | years.val_mask | years.test_mask
     assert int(covered.sum()) == 169343
+
+
+def test_the_files_at_hand_have_the_known_hashes() -> None:
+    folder = Path(os.environ["HEROFILTER_DATA"])
+    there = {path: digest for path, digest in known_sums().items() if (folder / path).is_file()}
+    assert there
+    for path, digest in there.items():
+        assert hashlib.sha256((folder / path).read_bytes()).hexdigest() == digest, path

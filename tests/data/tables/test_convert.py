@@ -2,7 +2,6 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -102,6 +101,7 @@ def test_edge_list() -> None:
 
 
 def test_pandas() -> None:
+    pd = pytest.importorskip("pandas")
     edges = pd.DataFrame({"who": ["a"], "whom": ["b"], "km": [3]})
     nodes = pd.DataFrame({"team": ["x", "y"], "age": [1.0, 3.0]}, index=["a", "b"])
     nodes.index.name = "person"

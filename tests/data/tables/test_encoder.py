@@ -4,7 +4,6 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 import torch
@@ -129,6 +128,7 @@ def test_rare_categories_are_other() -> None:
 
 
 def test_categories_of_a_frame_and_numbers_later() -> None:
+    pd = pytest.importorskip("pandas")
     encoder, _ = fit(grade=pd.Series([3, 1, 3, None], dtype="category"))
     assert encoder.names == ("grade=3", "grade=1", "grade is missing")
     assert encoded(encoder, grade=[1, 3]) == [[0, 1, 0], [1, 0, 0]]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from herofilter.data import read_graph
@@ -85,3 +86,12 @@ def test_pipes_devices_and_folders_are_not_read(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="must be an existing file") as caught:
         read_graph(tmp_path / ("x" * 5000 + ".csv"))
     assert len(str(caught.value)) < 500
+
+
+def test_text_of_a_parquet_file_that_is_no_text(tmp_path: Path) -> None:
+    bytes_ = pa.array([b"a", b"\xe5\xff", b"c", b"d"])
+    odd = pa.Array.from_buffers(pa.string(), 4, bytes_.buffers())
+    pq.write_table(nodes(country=odd), tmp_path / "nodes.parquet")
+    with pytest.raises(DatasetError, match="must be a readable text or Parquet file") as caught:
+        read_graph(EDGES, tmp_path / "nodes.parquet", "topic")
+    assert "UTF8" in str(caught.value)

@@ -2,7 +2,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -203,6 +202,7 @@ def test_text_file_beside_parquet(tmp_path: Path) -> None:
 
 
 def test_ids_of_data_frames() -> None:
+    pd = pytest.importorskip("pandas")
     edges = pd.DataFrame({"source": [1.0, 2.0], "target": [2.0, 3.0]})
     nodes = pd.DataFrame({"x": [1, 2, 4]}, index=pd.Index([1, 2, 3], name="id"))
     graph = read_graph(edges, nodes)

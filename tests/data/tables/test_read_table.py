@@ -1,7 +1,6 @@
 import gzip
 from pathlib import Path
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -111,6 +110,7 @@ def test_types_may_change_late_in_a_file(tmp_path: Path) -> None:
 
 
 def test_data_frames() -> None:
+    pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"name": ["a", None], "x": [1.0, float("nan")]})
     assert read_table(frame, "nodes").to_pydict() == {"name": ["a", None], "x": [1.0, None]}
     # row numbers that a filter left behind are no column, an index with a name is one
@@ -207,10 +207,12 @@ def test_duplicate_columns(tmp_path: Path) -> None:
     )
     assert refusal(write(tmp_path, "id,x,y,x \n1,2,3,4\n")) == expected
     assert refusal(pa.table([[1], [2]], names=["x", "x"])) == expected
+    pd = pytest.importorskip("pandas")
     assert "Duplicate column names" in refusal(pd.DataFrame([[1, 2]], columns=["x", "x"]))
 
 
 def test_mixed_columns_of_a_frame() -> None:
+    pd = pytest.importorskip("pandas")
     text = refusal(pd.DataFrame({"x": [1, "a"]}, dtype=object))
     assert "Conversion failed for column x" in text
     assert text.endswith("convert mixed columns, for instance with .astype(str)")

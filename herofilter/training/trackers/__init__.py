@@ -1,0 +1,1 @@
+"""Trainings and searches told to an experiment tracker: MLflow, TensorBoard."""
