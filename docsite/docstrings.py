@@ -2,11 +2,12 @@
 
 import re
 import textwrap
+from functools import cache
 from typing import Any
 
 import griffe
 
-from docsite.public_names import public_names, public_packages
+from docsite.reference import documented
 
 _BLOCK = re.compile(r"^( *)\.\. math::\n((?:\1    .*\n|[ ]*\n)+)", re.MULTILINE)
 _MATH = re.compile(r":math:`([^`]+)`")
@@ -51,9 +52,17 @@ def _shapes(found: re.Match[str]) -> str:
 
 
 def _reference(target: str) -> str:
-    """Return a link to a public name, or the name as code if it is none or could be several."""
+    """Return a link to what the reference documents, or the name as code if it is none of that."""
     name = target.rpartition(".")[2]
-    paths = {names[name] for names in map(public_names, public_packages()) if name in names}
-    if len(paths) != 1 or not target.endswith(name):
-        return f"`{name}`"
-    return f"[`{name}`][{paths.pop()}]"
+    paths = _documented().get(name, [])
+    # one that could be several stays a name
+    return f"[`{name}`][{paths[0]}]" if len(paths) == 1 else f"`{name}`"
+
+
+@cache
+def _documented() -> dict[str, list[str]]:
+    """Return the paths of the reference's entries by their last part."""
+    names: dict[str, list[str]] = {}
+    for path in documented():
+        names.setdefault(path.rpartition(".")[2], []).append(path)
+    return names

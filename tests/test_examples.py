@@ -70,7 +70,7 @@ EXAMPLES = {
             "the edges ",
             "id,label,part,prediction,confidence,",
             rf"ABE,,none,\w+,{NUMBER}",
-            "of its own columns (latitude|departures)",
+            "of its own columns",
             "report: runs/csv_to_report/report.html",
         ],
     ),

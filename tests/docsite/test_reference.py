@@ -35,10 +35,6 @@ def test_what_is_wrong_with_a_reference_is_found(tmp_path: Path) -> None:
     for page in PAGES.glob("*.md"):
         text = page.read_text(encoding="utf-8").replace("::: herofilter.theory.align\n", "")
         (tmp_path / page.name).write_text(text, encoding="utf-8")
-    (tmp_path / "more.md").write_text(
-        "::: herofilter.Config\n\n::: herofilter.spectral.adjacency.adjacency_matrix\n"
-        "\n::: herofilter.files.__name__\n"
-    )
     (tmp_path / "more.md").write_text("::: herofilter.Config\n\n::: herofilter.cli.fit._USUAL\n")
     assert reference_faults(tmp_path) == [
         "herofilter.cli.fit._USUAL has no docstring",

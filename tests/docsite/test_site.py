@@ -94,18 +94,29 @@ def test_links_to_the_repository_lead_to_files_of_it(site: Path) -> None:
         assert (ROOT / path).is_dir() == (kind == "tree"), path
 
 
-def test_a_broken_link_and_an_unknown_name_end_the_build(site: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[b](nowhere.md)", "'nowhere.md', but the target is not found"),
+        ("[b](#no-such-heading)", "'#no-such-heading', but there is no such anchor"),
+        ("[b][herofilter.no_such_name]", "Could not find cross-reference target"),
+        ("::: herofilter.nn.NoSuchName", "herofilter.nn.NoSuchName could not be found"),
+    ],
+)
+def test_what_leads_nowhere_ends_the_build(
+    site: Path, tmp_path: Path, text: str, expected: str
+) -> None:
     (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "index.md").write_text("# A\n\n[b](nowhere.md) [c](#no-such-heading)\n")
+    (tmp_path / "docs" / "index.md").write_text(f"# A\n\n{text}\n")
     config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     nav = re.compile(r"^nav:\n(?:  .*\n)+", re.MULTILINE)
     config = nav.sub("", config).replace("docsite/", f"{ROOT}/docsite/")
+    config = config.replace('paths: ["."]', f'paths: ["{ROOT}"]')
     config = re.sub(r"^watch:.*\n", "", config, flags=re.MULTILINE)
     (tmp_path / "mkdocs.yml").write_text(config)
     done = build(tmp_path / "built", tmp_path / "mkdocs.yml")
     assert done.returncode == 1
-    assert "'nowhere.md', but the target is not found" in done.stderr
-    assert "'#no-such-heading', but there is no such anchor" in done.stderr
+    assert expected in done.stderr
 
 
 def test_every_page_opens_as_a_file_without_errors_and_without_network(
