@@ -245,7 +245,8 @@ def run_faults(
         faults.random_kills(kills)
         faults.operation_kills(operations)
     return {
-        "command": f"python -m benchmarks.faults --kills {kills} --operations {operations}",
+        "command": f"python -m benchmarks.faults --kills {kills} --operations {operations} "
+        f"--seconds {seconds:g}",
         "commands": {
             name: {"operations": faults.operations.get(name, 0), "seconds": round(seconds, 2)}
             for name, seconds in faults.seconds.items()

@@ -77,9 +77,9 @@ def alignment_memory(num_nodes: int, num_entries: int, num_terms: int) -> int:
         num_terms: K + 1.
     """
     pairs = min(num_nodes, _MOST_NODES) * _columns_at_once(num_nodes)
-    # measured: a matrix while it is made; each entry twice in floats, and once in doubles as that
-    # of the columns before
-    return 60 * num_entries + 16 * (num_terms + 1) * pairs
+    # measured: a matrix while it is made; each entry twice in floats, once in doubles as that of
+    # the columns before, and gaps between them
+    return 60 * num_entries + 20 * (num_terms + 1) * pairs
 
 
 def _columns_at_once(num_nodes: int) -> int:
