@@ -38,6 +38,7 @@ class MissingExtraError(HeroFilterError, ImportError):
             f"{purpose} needs the optional part {extra!r}, which isn't installed; "
             f'install it with: pip install "herofilter[{extra}]"'
         )
+        self.extra = extra
 
 
 class CacheWarning(UserWarning):

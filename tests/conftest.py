@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import torch
 from filelock import FileLock
 
 from herofilter import files
+from herofilter.errors import MissingExtraError
 from tests.optional_parts import absent, absent_import
 from tests.without_jit import run_without_jit
 
@@ -32,10 +34,30 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
     return OptionalModule.from_parent(parent, path=module_path)
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
+@contextmanager
+def _skipped_without_parts() -> Iterator[None]:
+    """Skip a test that meets a part of the package that really isn't installed."""
+    try:
+        yield
+    except MissingExtraError as error:
+        if reason := absent(error.extra):
+            pytest.skip(reason)
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
     for marker in item.iter_markers("part"):
         if reason := absent(marker.args[0]):
             pytest.skip(reason)
+    with _skipped_without_parts():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    with _skipped_without_parts():
+        return (yield)
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,7 @@ PARTS = {
     "serve": ("fastapi", "uvicorn", "starlette", "pydantic"),
     "onnx": ("onnx", "onnxscript", "onnxruntime"),
     "ray": ("ray",),
+    "ogb": ("ogb",),
     "dev": ("pandas", "httpx", "playwright", "networkx"),
 }
 

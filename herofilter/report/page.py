@@ -39,9 +39,12 @@ def templates() -> "Environment":
 
 def static_bytes(name: str) -> bytes:
     """Return a script or style of this package; a large one lies compressed in its folder."""
-    packed = STATIC / f"{name}.gz"
+    packed = STATIC / f"{name}.xz"
     if packed.is_file():
-        return gzip.decompress(packed.read_bytes())
+        # not every Python has it, and only pages with surfaces need it
+        import lzma
+
+        return lzma.decompress(packed.read_bytes())
     return (STATIC / name).read_bytes()
 
 
