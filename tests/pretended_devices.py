@@ -90,6 +90,7 @@ VARIANTS = {
     "weighted classes": SMALL.replace(class_weights=True, label_smoothing=0.1),
     "deep": SMALL.replace(num_layers=3, head_layers=2),
     "slots": SMALL.replace(aggregation="slot_concat", score_norm="straight_through"),
+    "paths dropped": SMALL.replace(drop_path=0.5),
     "patch norm": SMALL.replace(norm="patch", monitor="auc"),
 }
 
