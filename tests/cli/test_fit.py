@@ -80,6 +80,7 @@ def test_three_commands_from_tables_to_reasons(cli: Cli, fitted: Outcome) -> Non
     assert Path("same.csv").read_bytes() == Path("model/predictions.csv").read_bytes()
 
 
+@pytest.mark.part("tables")
 def test_metrics_hold_all_contenders_and_every_measure(fitted: Outcome) -> None:
     metrics = json.loads(Path("model/metrics.json").read_text())
     assert tuple(metrics["models"]) == CONTENDER_NAMES
@@ -120,6 +121,7 @@ def test_a_model_folder_has_its_parts_and_no_pickle(fitted: Outcome) -> None:
     assert SavedModel.load("model").classes == NAMES
 
 
+@pytest.mark.part("onnx")
 def test_an_explanation_names_the_nodes_of_the_patch(cli: Cli, tmp_path: Path) -> None:
     write_tables(tmp_path)
     # a perceptron or a GCN that wins by chance has no patch
@@ -243,6 +245,7 @@ def test_the_same_seed_gives_the_same_predictions(cli: Cli, tmp_path: Path) -> N
     assert first == second
 
 
+@pytest.mark.part("tables")
 def test_ctrl_c_says_what_is_kept_and_the_same_command_continues(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

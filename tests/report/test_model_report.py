@@ -125,6 +125,7 @@ def test_a_new_model_takes_the_place_of_the_old_report(model: Path, tmp_path: Pa
     assert "wasn&#39;t recorded" in (tmp_path / "model" / "report.html").read_text()
 
 
+@pytest.mark.part("tables")
 def test_train_puts_other_models_beside_its_own(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
