@@ -246,7 +246,8 @@ def run_faults(
         faults.operation_kills(operations)
     return {
         "command": f"python -m benchmarks.faults --kills {kills} --operations {operations} "
-        f"--seconds {seconds:g}",
+        f"--seconds {seconds:g}"
+        + ("" if set(names) == set(NAMES) else f" --command {' --command '.join(names)}"),
         "commands": {
             name: {"operations": faults.operations.get(name, 0), "seconds": round(seconds, 2)}
             for name, seconds in faults.seconds.items()
@@ -272,7 +273,9 @@ def main(arguments: list[str] | None = None) -> None:
     names = options.command or NAMES
     result = run_faults(options.kills, options.operations, options.seconds, names)
     if options.write:
-        write_json(RESULT, result)
+        # those of some commands don't replace those of all
+        name = "-".join(["faults", *(options.command or ())]).replace(" ", "-")
+        write_json(RESULT.with_stem(name), result)
     del result["environment"]
     print(json.dumps(result, indent=1))
     if result["wrong"]:

@@ -19,6 +19,7 @@ from herofilter.files import (
     save_tensors,
     warn_unkept,
 )
+from herofilter.scratch import remove_strays
 from herofilter.spectral.eigen import Eigenbasis, eigen_decompose, num_kept
 from herofilter.spectral.singular import SingularBasis, singular_decompose
 
@@ -123,6 +124,8 @@ def _cached(
 
 
 def _read(path: Path, work: str, kind: type[Basis], fits: Callable[[Basis], bool]) -> Basis | None:
+    # one that was killed after its last write leaves a folder that no later write would remove
+    remove_strays(path.parent)
     try:
         if not path.exists():
             return None

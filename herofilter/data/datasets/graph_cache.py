@@ -19,6 +19,7 @@ from herofilter.files import (
     save_tensors,
     warn_unkept,
 )
+from herofilter.scratch import remove_strays
 
 # raise it when a reader changes what it returns
 _FORMAT = 1
@@ -56,6 +57,8 @@ def cached_graph(key: str, build: Callable[[], Data], paths: Sequence[Path]) -> 
 def kept_graph(key: str, wanted: str | None = None) -> Data | None:
     """Return the kept graph if it is undamaged and, with ``wanted``, has that stamp."""
     path = graph_path(key)
+    # one that was killed after its last write leaves a folder that no later write would remove
+    remove_strays(path.parent)
     if not path.is_file():
         return None
     try:

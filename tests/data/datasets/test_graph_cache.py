@@ -1,5 +1,7 @@
 import os
 import shutil
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -7,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from herofilter import scratch
 from herofilter.data import load_dataset, on_disk
 from herofilter.data.datasets.graph_cache import graph_path
 from herofilter.errors import CacheWarning, DatasetError
@@ -109,3 +112,14 @@ def test_data_folder_is_only_read(raw: Path, folders: Folders) -> None:
     finally:
         for path in (folders.data, *before):
             path.chmod(0o755)
+
+
+def test_what_a_killed_process_left_goes_when_the_graph_is_read(folders: Folders) -> None:
+    raw_files.write_npz(folders.data / "tolokers/raw/tolokers.npz")
+    load_dataset("tolokers")
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    name = f".tolokers.{scratch._host}-{ended.pid}-01234567.part"
+    (folders.cache / "graphs" / name).mkdir()
+    load_dataset("tolokers")
+    assert [path.name for path in (folders.cache / "graphs").iterdir()] == ["tolokers.safetensors"]

@@ -36,6 +36,7 @@ def test_names_of_contenders_are_those_that_can_be_asked_for() -> None:
     assert tuple(contender.name for contender in CONTENDERS) == CONTENDER_NAMES
 
 
+@pytest.mark.part("tables")
 def test_every_contender_is_trained_once_and_measured(graph: TableGraph) -> None:
     fitted = fit(graph)
     assert tuple(fitted.candidates) == CONTENDER_NAMES
@@ -46,6 +47,7 @@ def test_every_contender_is_trained_once_and_measured(graph: TableGraph) -> None
     assert models[fitted.saved.metrics["kept"]]["validation"]["accuracy"] == best
 
 
+@pytest.mark.part("tables")
 def test_a_simpler_model_within_one_error_is_named() -> None:
     graph = table_graph(csbm(num_nodes=80, num_classes=2, feature_signal=1.0, heterophily=0.3))
     found = fit_graph(graph, 600.0, trials=1)
@@ -92,6 +94,7 @@ def test_the_metric_chooses() -> None:
     assert scores["majority"] == 0.5
 
 
+@pytest.mark.part("tables")
 def test_trainings_are_kept_and_continued(graph: TableGraph, tmp_path: Path) -> None:
     events: list[Event] = []
 
@@ -127,6 +130,7 @@ def test_nothing_is_trained_again_when_all_is_there(graph: TableGraph, tmp_path:
     assert again.said == first.said
 
 
+@pytest.mark.part("tables")
 def test_trainings_of_other_settings_do_not_count(graph: TableGraph, tmp_path: Path) -> None:
     fit(graph, tmp_path)
     fit_graph(graph, 600.0, ("epochs=3", *SHORT[1:]), trials=1, out=tmp_path)
