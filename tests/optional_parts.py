@@ -11,8 +11,10 @@ PARTS = {
     "serve": ("fastapi", "uvicorn", "starlette", "pydantic"),
     "onnx": ("onnx", "onnxscript", "onnxruntime"),
     "ray": ("ray",),
-    "ogb": ("ogb",),
-    "dev": ("pandas", "httpx", "playwright", "networkx"),
+    "mlflow": ("mlflow",),
+    "tensorboard": ("tensorboard",),
+    "docs": ("mkdocs", "mkdocstrings"),
+    "dev": ("pandas", "httpx", "playwright", "networkx", "nbclient", "nbformat"),
 }
 
 

@@ -1,4 +1,5 @@
 import json
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def test_what_a_run_leaves_behind(tmp_path: Path) -> None:
     assert [line["epoch"] for line in saved.history] == list(range(6))
     assert saved.metrics == metrics["splits"]["0"]
     environment = json.loads((out / "environment.json").read_text())
-    assert environment["packages"]["torch"] == torch.__version__
+    assert environment["packages"]["torch"] == version("torch")
 
 
 def test_the_weights_are_those_of_the_model(tmp_path: Path) -> None:
