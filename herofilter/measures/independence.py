@@ -42,12 +42,12 @@ def edge_class_p_value(data: Data, permutations: int = PERMUTATIONS, seed: int =
     found = LabelPairs.of(data)
     if found.joint is None:
         return math.nan
-    random = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     first, second = found.pairs.numpy()
     # each pair is there in both orders
     once = np.flatnonzero(first < second)
     if once.size > MOST_PAIRS:
-        once = random.choice(once, MOST_PAIRS)
+        once = rng.choice(once, MOST_PAIRS)
     first, second = first[once], second[once]
     known = np.flatnonzero(found.labels.numpy() >= 0)
     own = found.labels.numpy()[known]
@@ -55,7 +55,7 @@ def edge_class_p_value(data: Data, permutations: int = PERMUTATIONS, seed: int =
     num_classes = int(own.max()) + 1
     real, reached = _statistic(labels[first], labels[second], num_classes), 0
     for _ in range(permutations):
-        labels[known] = random.permutation(own)
+        labels[known] = rng.permutation(own)
         # equal up to the order in which floats are added
         reached += _statistic(labels[first], labels[second], num_classes) >= real * (1 - 1e-12)
     return (1 + reached) / (1 + permutations)
