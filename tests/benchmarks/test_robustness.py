@@ -61,8 +61,8 @@ def test_every_command_is_tried() -> None:
 
     known = names(app) | {f"bench {name}" for name in names(bench)}
     tried = {" ".join(words[: 1 + (words[0] == "bench")]) for words in COMMANDS.values()}
-    # it writes nothing; two are the same function as bench homophilic; ogb keeps its trainings in the
-    # files of bench herofilter
+    # it writes nothing; two are the same function as bench homophilic; ogb keeps its trainings as
+    # bench herofilter does
     spared = {"list", "bench heterophilic", "bench modern", "bench ogb"}
     assert known == tried | {SERVE} | spared
 
