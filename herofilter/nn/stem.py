@@ -9,8 +9,8 @@ from herofilter.nn.classifier import select
 from herofilter.nn.dropout import Dropout
 from herofilter.nn.embedding import NodeEmbedding
 from herofilter.nn.sparse import sparse_product
-from herofilter.spectral.simd import LANES
 from herofilter.spectral.sparse import is_float32_on_cpu
+from herofilter.spectral.sparse_rows import LANES
 
 
 class FeatureLinear(nn.Module):

@@ -17,13 +17,13 @@ from herofilter.spectral.polynomial_kernel import (
     respond_slopes,
 )
 from herofilter.spectral.products import csr_of
-from herofilter.spectral.simd import LANES
 from herofilter.spectral.sparse import (
     PARALLEL_FROM,
     csr_arrays,
     is_float32_on_cpu,
     multiply_sparse,
 )
+from herofilter.spectral.sparse_rows import LANES
 
 # a product of N (False) and Nᵀ (True), the one that is applied first in front
 Word = tuple[bool, ...]

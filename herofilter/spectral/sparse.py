@@ -8,8 +8,7 @@ from torch import Tensor
 
 from herofilter.parallel.threads import in_parallel, parallel_map
 from herofilter.spectral.compressed_rows import CompressedRows, SparseMatrix
-from herofilter.spectral.simd import LANES
-from herofilter.spectral.sparse_rows import multiply_rows
+from herofilter.spectral.sparse_rows import LANES, multiply_rows
 
 # multiplications from which a product uses several threads
 PARALLEL_FROM = 2**22

@@ -4,98 +4,56 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import config, types
-from numba.extending import intrinsic
 
 from herofilter.jit import compiled
-from herofilter.spectral.simd import (
-    INDEX,
-    LANES,
-    ZERO,
-    accumulate,
-    broadcast,
-    constant,
-    load,
-    multiply_add,
-    start_of,
-    store,
-)
+
+# dense matrices have a multiple of so many columns, so that the compiler's vectors fill them
+LANES = 8
+# columns that sum_sparse_products computes at a time
+COLUMNS = 32
+_WIDE = 64
+_ONE, _TWO, _THREE, _FOUR = (np.uint64(number) for number in (1, 2, 3, 4))
 
 
-def _sum(vectors: int, fixed_width: bool = False) -> Callable[..., Any]:
-    """Return a function that writes a weighted sum of rows, over ``8 * vectors`` columns.
+def _product(columns: int) -> Callable[..., None]:
+    """Return a function that writes so many columns of a product, from column ``begin`` on.
 
-    With ``fixed_width`` the dense matrix must have exactly these columns; its argument ``width``
-    is ignored.
+    As a constant, their number lets the compiler unroll the loops over them.
     """
 
-    @intrinsic
-    def compiled(
-        context: Any,
-        col: Any,
-        value: Any,
-        first: Any,
-        stop: Any,
-        dense: Any,
-        width: Any,
-        begin: Any,
-        out: Any,
-        target: Any,
-    ) -> Any:
-        integer = types.int64
-        operands = [col, value, integer, integer, dense, integer, integer, out, integer]
+    # "contract": a product and a sum are one instruction where the processor has it
+    @compiled(nogil=True, fastmath={"contract"})
+    def multiply(crow: Any, col: Any, value: Any, dense: Any, begin: int, out: Any) -> None:
+        at = np.uint64(begin)
+        for position in range(crow.size - 1):
+            # unsigned positions spare the test for negative ones
+            row = np.uint64(position)
+            entry, stop = np.uint64(crow[row]), np.uint64(crow[row + _ONE])
+            for column in range(columns):
+                out[row, at + np.uint64(column)] = 0
+            # four at a time spare reading the sum as often; they are added one by one
+            while entry + _FOUR <= stop:
+                g, h = np.uint64(col[entry]), np.uint64(col[entry + _ONE])
+                i, j = np.uint64(col[entry + _TWO]), np.uint64(col[entry + _THREE])
+                a, b = value[entry], value[entry + _ONE]
+                c, d = value[entry + _TWO], value[entry + _THREE]
+                for column in range(columns):
+                    k = at + np.uint64(column)
+                    total = (out[row, k] + a * dense[g, k]) + b * dense[h, k]
+                    out[row, k] = (total + c * dense[i, k]) + d * dense[j, k]
+                entry += _FOUR
+            while entry < stop:
+                g, a = np.uint64(col[entry]), value[entry]
+                for column in range(columns):
+                    k = at + np.uint64(column)
+                    out[row, k] += a * dense[g, k]
+                entry += _ONE
 
-        def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            columns, values, rows, outs = (
-                start_of(context, builder, signature.args[which], given[which])
-                for which in (0, 1, 4, 7)
-            )
-            begin = builder.gep(rows, [given[6]])
-            # a constant stride saves a tenth of the time
-            stride = constant(LANES * vectors) if fixed_width else given[5]
-
-            def step(position: Any, held: Any) -> Any:
-                column = builder.load(builder.gep(columns, [position]))
-                if column.type != INDEX:
-                    column = builder.sext(column, INDEX)
-                row = builder.gep(begin, [builder.mul(column, stride)])
-                terms = [
-                    load(builder, builder.gep(row, [constant(LANES * v)])) for v in range(vectors)
-                ]
-                factor = broadcast(builder, builder.load(builder.gep(values, [position])))
-                return [
-                    multiply_add(builder, factor, *pair) for pair in zip(terms, held, strict=True)
-                ]
-
-            totals = accumulate(builder, given[2], given[3], [ZERO] * vectors, step)
-            for v, total in enumerate(totals):
-                offset = builder.add(given[8], constant(LANES * v))
-                store(builder, total, builder.gep(outs, [offset]))
-            return context.get_dummy_value()
-
-        return types.void(*operands), generate
-
-    def plain(
-        col: Any,
-        value: Any,
-        first: int,
-        stop: int,
-        dense: Any,
-        width: int,
-        begin: int,
-        out: Any,
-        target: int,
-    ) -> None:
-        rows = dense[col[first:stop], begin : begin + LANES * vectors]
-        out.reshape(-1)[target : target + LANES * vectors] = value[first:stop] @ rows
-
-    return plain if config.DISABLE_JIT else compiled
+    function: Callable[..., None] = multiply
+    return function
 
 
-_sum_8, _sum_4, _sum_1 = _sum(8), _sum(4), _sum(1)
-# columns that sum_sparse_products computes at a time
-COLUMNS = 4 * LANES
-_sum_fixed_width = _sum(4, fixed_width=True)
+_wide_product, _product_of_columns, _narrow_product = map(_product, (_WIDE, COLUMNS, LANES))
 
 
 @compiled(nogil=True)
@@ -108,18 +66,16 @@ def multiply_rows(crow: Any, col: Any, value: Any, dense: Any, out: Any) -> None
         out: ``[m, h]``, contiguous.
     """
     width = dense.shape[1]
-    for row in range(crow.size - 1):
-        first, stop, target = crow[row], crow[row + 1], row * width
-        begin = 0
-        while begin + 64 <= width:
-            _sum_8(col, value, first, stop, dense, width, begin, out, target + begin)
-            begin += 64
-        while begin + 32 <= width:
-            _sum_4(col, value, first, stop, dense, width, begin, out, target + begin)
-            begin += 32
-        while begin < width:
-            _sum_1(col, value, first, stop, dense, width, begin, out, target + begin)
-            begin += LANES
+    begin = 0
+    while begin + _WIDE <= width:
+        _wide_product(crow, col, value, dense, begin, out)
+        begin += _WIDE
+    while begin + COLUMNS <= width:
+        _product_of_columns(crow, col, value, dense, begin, out)
+        begin += COLUMNS
+    while begin < width:
+        _narrow_product(crow, col, value, dense, begin, out)
+        begin += LANES
 
 
 @compiled(nogil=True)
@@ -134,15 +90,13 @@ def layer_columns(
         first: the first of the 32 columns; those beyond the last are skipped.
         out: ``[m, h]``, of which these columns are written.
     """
-    width = weight.shape[1]
-    stop = min(first + COLUMNS, width)
-    for row in range(crow.size - 1):
-        begin, end, target = crow[row], crow[row + 1], row * width
-        if stop == first + COLUMNS:
-            _sum_4(col, value, begin, end, weight, width, first, out, target + first)
-        else:
-            for column in range(first, stop, LANES):
-                _sum_1(col, value, begin, end, weight, width, column, out, target + column)
+    stop = min(first + COLUMNS, weight.shape[1])
+    if stop == first + COLUMNS:
+        _product_of_columns(crow, col, value, weight, first, out)
+    else:
+        for column in range(first, stop, LANES):
+            _narrow_product(crow, col, value, weight, column, out)
+    for row in range(out.shape[0]):
         line = out[row]
         for k in range(first, stop):
             found = line[k] + bias[k]
@@ -190,9 +144,8 @@ def sum_sparse_products(
     for step in range(steps.shape[0]):
         crow, col, value = transposed if steps[step, 0] else matrix
         source, target = tables[steps[step, 1]], tables[steps[step, 2]]
+        _product_of_columns(crow, col, value, source, 0, target)
         for row in range(count):
-            at = row * COLUMNS
-            _sum_fixed_width(col, value, crow[row], crow[row + 1], source, COLUMNS, 0, target, at)
             for relation in range(out.shape[0]):
                 factor = factors[step, relation]
                 if factor != 0:
