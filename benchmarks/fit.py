@@ -85,26 +85,39 @@ def measure(name: str, budget: float) -> dict[str, Any]:
         folder = Path(scratch)
         data = make_graph(name)
         write_tables(data, folder)
-        tables = ["--edges", "edges.csv", "--nodes", "nodes.csv", "--label", "label"]
-        command = [sys.executable, "-m", "herofilter.cli", "fit", *tables, "--json"]
-        started = time.perf_counter()
-        done = subprocess.run(
-            [*command, "--budget", f"{budget:g}s"],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=5 * budget + 600,
-            env={**os.environ, "PYTHONPATH": str(Path.cwd())},
-            check=False,
-        )
-        seconds = time.perf_counter() - started
+        tables = ["--edges", "edges.csv", "--nodes", "nodes.csv"]
+        fit = ["fit", *tables, "--label", "label", "--json", "--budget", f"{budget:g}s"]
+        done, seconds = timed(fit, folder, 5 * budget + 600)
         about = {"graph": name, "budget": budget, "seconds": seconds}
         if done.returncode:
             return {**about, "failure": (done.stderr.splitlines() or ["no message"])[-1]}
+        for key, command in (
+            ("predict_seconds", ["predict", "model", *tables]),
+            ("explain_seconds", ["explain", "model", "--node", "n0"]),
+        ):
+            after, about[key] = timed(command, folder, 600)
+            after.check_returncode()
         peak = read_made(folder / "model")["peak_memory"] / 2**20
         metrics = json.loads(done.stdout)
         right = blank_hits(data, folder / "model", list(metrics["models"]))
     return {**about, "peak_mib": peak, **summarise(metrics, right)}
+
+
+def timed(
+    arguments: list[str], folder: Path, timeout: float
+) -> tuple[subprocess.CompletedProcess[str], float]:
+    """Run a command of herofilter in a folder, and return how it ended and its seconds."""
+    started = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", "herofilter.cli", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+        check=False,
+    )
+    return done, time.perf_counter() - started
 
 
 def blank_hits(data: Data, folder: Path, names: Sequence[str]) -> dict[str, torch.Tensor]:

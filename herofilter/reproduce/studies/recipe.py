@@ -19,6 +19,8 @@ from herofilter.reproduce.studies.verdict import (
 )
 
 FIRST, LAST = "algorithm-1", "recommended"
+# without a stem tokens are raw features, too wide but for small graphs
+RAW, RAW_GRAPHS = (FIRST, "residual"), ("texas", "karate")
 # each is added to what came before
 STEPS: dict[str, dict[str, Any]] = {
     FIRST: {},
@@ -56,7 +58,7 @@ class Recipe(VariantStudy):
     title = "From Algorithm 1 to the recommended model"
     reproduces = "Algorithm 1, and HeroFilter's row of Tables 1 and 2"
     claim = "Algorithm 1 has the accuracies of Tables 1 and 2."
-    graphs: ClassVar[Graphs] = {"chameleon": range(3), "cora": range(3), "texas": range(10)}
+    graphs: ClassVar[Graphs] = {"chameleon": range(5), "cora": range(5), "texas": range(10)}
     titles: ClassVar[Titles] = {
         FIRST: "Algorithm 1",
         "residual": "+ residual blocks",
@@ -71,24 +73,30 @@ class Recipe(VariantStudy):
     paper: ClassVar[Paper] = {
         (graph, FIRST): cell
         for graph, cell in PAPER.items()
-        if cell is not None and graph in ("chameleon", "cora", "texas")
+        if cell is not None and graph in RAW_GRAPHS
     }
     text = (
         "Each row changes one thing more than the row before, from Algorithm 1 to the letter to "
         "the recommended model, whose read-out, regularisation, stopping rule and directed "
-        "relations come with the last step. Settings are untuned."
+        "relations come with the last step. Settings are untuned. Tokens of raw features take "
+        "some ten seconds per epoch of Chameleon; its rows and those of Cora begin with the stem."
     )
 
     def trainings(self, graph: str, variant: str, splits: Sequence[int], quick: bool) -> list[Task]:
+        if variant in RAW and graph not in RAW_GRAPHS:
+            return []
         config = step_config(variant)
         if quick:
             config = config.replace(**QUICK)
         return training_tasks(graph, splits, variant, config)
 
     def claims(self, graphs: Sequence[str]) -> list[Claim]:
-        order = list(self.titles)
-        pairs = [*itertools.pairwise(order)]
-        return [Claim(graph, after, before) for graph in graphs for before, after in pairs]
+        return [
+            Claim(graph, after, before)
+            for graph in graphs
+            for before, after in itertools.pairwise(self.titles)
+            if before not in RAW or graph in RAW_GRAPHS
+        ]
 
     def _finding(
         self, test: Values, claims: Sequence[Claim], found: Sequence[Comparison]
