@@ -1,5 +1,6 @@
 """Counts and verdicts in the documents are those of the registries and of the result files."""
 
+import json
 import re
 from pathlib import Path
 
@@ -30,6 +31,24 @@ def test_the_verdicts_of_the_studies() -> None:
     page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| \[([\w-]+)\]\(\S+/finding\.md\) \|[^|]+\| ([\w ]+) \|$", page, re.M)
     assert dict(rows) == {place.parent.name: verdict(place) for place in finished()}
+
+
+def test_the_measurements_of_fit() -> None:
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    result = json.loads((ROOT / "results" / "fit.json").read_text(encoding="utf-8"))
+    rows = re.findall(
+        r"^\| ([\w-]+) \| (\d+) \| (\d+) \| (\d+) \| ([\w-]+) \| (.+) \|$", page, re.M
+    )
+    shown = {f"{graph} {budget}": rest for graph, budget, *rest in rows}
+    assert set(result) == set(shown)
+    for name, row in result.items():
+        shares = " | ".join(f"{100 * row[key]:.1f}" for key in ("blank", "best_simple", "error"))
+        expected = [f"{row['seconds']:.0f}", f"{row['peak_mib']:.0f}", row["kept"]]
+        assert shown[name][:3] == expected
+        # "the edges help" and "the edges do not help" are the beginnings of the sentences
+        numbers, verdict = shown[name][3].rsplit(" | ", 1)
+        assert numbers == shares
+        assert row["edges"].startswith(verdict)
 
 
 def finished() -> list[Path]:
