@@ -41,14 +41,14 @@ def test_the_measurements_of_fit() -> None:
     )
     shown = {f"{graph} {budget}": rest for graph, budget, *rest in rows}
     assert set(result) == set(shown)
-    for name, row in result.items():
-        shares = " | ".join(f"{100 * row[key]:.1f}" for key in ("blank", "best_simple", "error"))
-        expected = [f"{row['seconds']:.0f}", f"{row['peak_mib']:.0f}", row["kept"]]
+    for name, entry in result.items():
+        shares = " | ".join(f"{100 * entry[key]:.1f}" for key in ("blank", "best_simple", "error"))
+        expected = [f"{entry['seconds']:.0f}", f"{entry['peak_mib']:.0f}", entry["kept"]]
         assert shown[name][:3] == expected
         # "the edges help" and "the edges do not help" are the beginnings of the sentences
         numbers, verdict = shown[name][3].rsplit(" | ", 1)
         assert numbers == shares
-        assert row["edges"].startswith(verdict)
+        assert entry["edges"].startswith(verdict)
 
 
 def finished() -> list[Path]:
