@@ -24,6 +24,12 @@ def absent(part: str) -> str:
     return f"needs the optional part {part!r}, without {', '.join(missing)}" if missing else ""
 
 
+def absent_module(name: str) -> str:
+    """Return why a module that a part brings can't be imported, or nothing."""
+    root = name.partition(".")[0]
+    return next((absent(part) for part, modules in PARTS.items() if root in modules), "")
+
+
 def absent_import(path: Path) -> str:
     """Return why a module of tests can't be imported: what it imports first of all isn't there."""
     for node in ast.parse(path.read_text(encoding="utf-8")).body:

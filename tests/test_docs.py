@@ -127,6 +127,7 @@ BLOCKS = [
 ]
 
 
+@pytest.mark.any_part
 @pytest.mark.parametrize("block", BLOCKS)
 def test_page_blocks_run_and_print_what_they_say(
     block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -234,11 +235,13 @@ def test_the_settings_table_is_complete_and_true() -> None:
             assert changed == Config().replace(**{name: literal}), name
 
 
+@pytest.mark.any_part
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(name: str) -> None:
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
+@pytest.mark.any_part
 def test_there_are_enough_examples() -> None:
     finder = doctest.DocTestFinder(exclude_empty=True)
     found = [

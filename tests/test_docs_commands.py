@@ -24,6 +24,7 @@ from herofilter.data import list_datasets, on_disk
 from herofilter.nn import find_model
 from herofilter.serve.bodies import PredictRequest
 from tests.cli.test_cli import Cli, cli as cli
+from tests.optional_parts import absent
 from tests.shell_blocks import Shown, code_blocks, inline_commands, shown_commands
 from tests.test_docs import PAGES, README, ROOT, python_blocks, run_block
 
@@ -165,6 +166,7 @@ def test_every_command_is_run_or_has_a_reason() -> None:
     assert idle == [], "ONLY_PARSED has reasons that no command needs"
 
 
+@pytest.mark.any_part
 @pytest.mark.parametrize(("page", "shown"), SHOWN)
 def test_a_shown_command_exists_with_its_options(
     page: str, shown: Shown, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -230,6 +232,8 @@ def same_shape(lines: tuple[str, ...]) -> list[str]:
     ("page", "shown"), [entry for entry in SHOWN if entry.values[1].text in RUN]
 )
 def test_a_quick_command_runs_and_prints_what_is_shown(page: str, shown: Shown, cli: Cli) -> None:
+    if shown.words[1] == "reproduce" and (reason := absent("pictures")):
+        pytest.skip(reason)
     done = cli(*shown.words[1:])
     assert done.code == RUN[shown.text], done.err
     expected = same_shape(shown.output)

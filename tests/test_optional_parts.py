@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests import optional_parts
-from tests.optional_parts import absent, absent_import
+from tests.optional_parts import absent, absent_import, absent_module
 
 
 @pytest.fixture
@@ -37,3 +37,10 @@ def test_what_is_installed_is_not_absent(tmp_path: Path, monkeypatch: pytest.Mon
     module = tmp_path / "test_it.py"
     module.write_text("import pandas\n")
     assert (absent("tables"), absent_import(module)) == ("", "")
+
+
+def test_only_modules_of_parts_may_be_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optional_parts, "find_spec", lambda name: None)
+    assert absent_module("sklearn.svm") == "needs the optional part 'tables', without sklearn"
+    assert absent_module("herofilter.serve") == ""
+    assert absent_module("") == ""

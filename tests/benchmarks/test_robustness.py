@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import fastapi  # noqa: F401  (the harness of faults loads every room, serve too)
 import pytest
 import typer
 

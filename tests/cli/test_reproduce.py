@@ -36,6 +36,7 @@ def test_list_names_every_study(
     assert [entry["name"] for entry in json.loads(capsys.readouterr().out)] == list(STUDIES)
 
 
+@pytest.mark.part("pictures")
 def test_quick_studies_have_a_folder_of_their_own(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

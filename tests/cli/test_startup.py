@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import herofilter
+from tests.optional_parts import absent
 
 HEAVY = (
     *("torch", "torch_geometric", "numba", "numpy", "scipy", "pyarrow", "pandas"),
@@ -192,6 +193,8 @@ def test_no_heavy_library_is_loaded(outcomes: dict[str, list[Any]], name: str) -
 def test_early_mistakes_are_one_sentence(
     outcomes: dict[str, list[Any]], here: Path, name: str
 ) -> None:
+    if name in ("port of serve", "host of serve") and (reason := absent("serve")):
+        pytest.skip(reason)
     code, out, err, _ = outcomes[name]
     assert (code, out) == (2, "")
     assert err.startswith(f"error: {MISTAKES[name][1].format(here=here)}")

@@ -36,6 +36,7 @@ def test_patch_train_and_predict(cli: Cli, graphs: Path, ray_nodes: Nodes) -> No
     assert found["prediction"].equals(expected["prediction"])
 
 
+@pytest.mark.part("ray")
 def test_what_ray_cannot_train_is_refused(cli: Cli, graphs: Path) -> None:  # noqa: F811
     message = cli("train", str(graphs / "features"), "--engine", "ray").error()
     assert message.startswith("with --engine ray the model must be fast-herofilter with --patches")

@@ -22,6 +22,7 @@ def test_the_public_names_are_those_that_can_be_imported() -> None:
         assert set(public_names(package)) == set(module.__all__) - packages
 
 
+@pytest.mark.any_part
 @pytest.mark.parametrize("package", public_packages())
 def test_a_name_is_defined_where_the_stub_leads(package: str) -> None:
     for name, path in public_names(package).items():
