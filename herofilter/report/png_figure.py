@@ -46,8 +46,11 @@ def _draw(canvas: Any, axes: Any, panel: Panel, legend: bool) -> None:
     if not any(isinstance(mark, HeatMap) for mark in panel.marks):
         axes.grid(alpha=0.25)
     if legend:
-        # a line that runs behind the names leaves them readable
-        axes.legend(fontsize=8, framealpha=0.85, edgecolor="none")
+        # a line that runs behind the names leaves them readable; a bar would be hidden
+        above = {"loc": "upper left", "ncols": 3} if bars else {}
+        if bars:
+            axes.margins(y=0.16)
+        axes.legend(fontsize=8, framealpha=0.85, edgecolor="none", **above)
 
 
 def _draw_mark(
