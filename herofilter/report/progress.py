@@ -15,6 +15,8 @@ from herofilter.report.terminal import Console
 def stderr_progress() -> Progress:
     """Return rich's progress on the error stream; it is silent when that isn't a terminal."""
     console = Console(stderr=True)
+    # before rich 14.3 a bar that is disabled ends with an empty line
+    console.quiet = not console.is_terminal
     columns = (
         # names of graphs are foreign texts
         TextColumn("{task.description}", markup=False),

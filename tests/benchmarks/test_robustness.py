@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import fastapi  # noqa: F401  (the harness of faults loads every room, serve too)
+import fastapi  # noqa: F401  (the harness of faults loads every room, with its parts)
+import onnxscript  # noqa: F401
 import pytest
 import typer
 

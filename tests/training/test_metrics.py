@@ -41,22 +41,23 @@ def test_score_by_hand() -> None:
 def test_full_score_agrees_with_scikit_learn(nodes: int, classes: int) -> None:
     logits, y = drawn(nodes, classes)
     found = full_score(logits, y)
+    truth = y.numpy()
     labels = list(range(classes))
     probabilities = torch.softmax(logits.double(), 1).numpy()
     predicted = probabilities.argmax(1)
-    assert found["accuracy"] == pytest.approx(oracle.accuracy_score(y, predicted))
+    assert found["accuracy"] == pytest.approx(oracle.accuracy_score(truth, predicted))
     with warnings.catch_warnings():
         # it is told of classes that were predicted but don't occur, or that it sees but one
         warnings.simplefilter("ignore")
         assert found["balanced_accuracy"] == pytest.approx(
-            oracle.balanced_accuracy_score(y, predicted)
+            oracle.balanced_accuracy_score(truth, predicted)
         )
     assert found["macro_f1"] == pytest.approx(
-        oracle.f1_score(y, predicted, average="macro", zero_division=0)
+        oracle.f1_score(truth, predicted, average="macro", zero_division=0)
     )
-    assert found["log_loss"] == pytest.approx(oracle.log_loss(y, probabilities, labels=labels))
+    assert found["log_loss"] == pytest.approx(oracle.log_loss(truth, probabilities, labels=labels))
     parts = oracle.precision_recall_fscore_support(
-        y, predicted, labels=labels, zero_division=np.nan
+        truth, predicted, labels=labels, zero_division=np.nan
     )
     for number, entry in enumerate(found["classes"]):
         precision, recall, _, count = (part[number] for part in parts)
