@@ -31,7 +31,7 @@ class GridSearch(Study):
 
     def tasks(self, quick: bool) -> list[Task]:
         graph, splits = (GRAPH, SPLITS) if not quick else ("karate", range(2))
-        # tokens of raw features would take a day
+        # tokens of raw features are too wide for so many trainings
         fixed = ["stem=true", *["lr=0.01"] * quick]
         space = make_space("paper", MODEL, kept_graph(graph), fixed)
         points = [space.config(values) for values in space.grid() or []]
