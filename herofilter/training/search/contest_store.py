@@ -8,6 +8,7 @@ from typing import Any
 
 from herofilter.data import TableGraph
 from herofilter.files import read_json, write_json
+from herofilter.scratch import remove_strays
 from herofilter.training.artifacts.model_folder import SavedModel
 from herofilter.training.artifacts.result_store import LineStore, Record, differing
 from herofilter.training.artifacts.sealed_folder import SEARCH
@@ -40,6 +41,8 @@ class ContestStore:
         self.attempts: list[Attempt] = []
         self._lines: LineStore[int] | None = None
         if self.folder is not None and self._is_same(self.folder):
+            # lines are added in place: nothing else would look for what a kill has left
+            remove_strays(self.folder)
             self._lines = _lines(self.folder)
             self.attempts = [_attempt(record) for record in self._lines.records.values()]
 
