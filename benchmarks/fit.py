@@ -109,7 +109,7 @@ def timed(
     """Run a command of herofilter in a folder, and return how it ended and its seconds."""
     started = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-m", "herofilter.cli", *arguments],
+        [sys.executable, "-m", "herofilter", *arguments],
         cwd=folder,
         capture_output=True,
         text=True,

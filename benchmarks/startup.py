@@ -45,7 +45,7 @@ class Cost:
     peak_bytes: int
 
 
-_CLI = ("-m", "herofilter.cli")
+_CLI = ("-m", "herofilter")
 LINES: Mapping[str, Line] = {
     BASE: Line(("-c", BASE)),
     "herofilter --help": Line((*_CLI, "--help"), bar=BAR),

@@ -74,10 +74,10 @@ warnings.warn("of the user's own as well")
 
 
 def test_the_command_line_shows_no_warning_of_an_import(tmp_path: Path) -> None:
-    done = run(tmp_path, "-m", "herofilter.cli", "train", "karate", "--set", "lrr=1")
+    done = run(tmp_path, "-m", "herofilter", "train", "karate", "--set", "lrr=1")
     assert done.stderr == "error: there is no setting 'lrr' (did you mean 'lr'?)\n"
     # torch and PyG, too, which -W default lets say what they like
-    done = run(tmp_path, "-m", "herofilter.cli", "info", "karate", "--json")
+    done = run(tmp_path, "-m", "herofilter", "info", "karate", "--json")
     assert (done.returncode, done.stderr) == (0, "")
 
 

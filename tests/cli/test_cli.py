@@ -583,7 +583,7 @@ def test_as_a_process(tmp_path: Path) -> None:
 
     def run(*args: str) -> Outcome:
         done = subprocess.run(
-            [sys.executable, "-m", "herofilter.cli", *args],
+            [sys.executable, "-m", "herofilter", *args],
             cwd=tmp_path,
             env=environment,
             capture_output=True,

@@ -158,7 +158,7 @@ def test_markup_and_emoji_in_a_path_are_shown_as_they_are(cli: Cli, mine: str) -
 def test_output_on_a_full_disk_is_one_sentence(words: list[str]) -> None:
     with open("/dev/full", "w") as full:
         told = subprocess.run(
-            [sys.executable, "-m", "herofilter.cli", *words],
+            [sys.executable, "-m", "herofilter", *words],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -172,7 +172,7 @@ def test_output_on_a_full_disk_is_one_sentence(words: list[str]) -> None:
 
 
 def test_a_reader_that_has_gone_is_no_error() -> None:
-    command = f"{sys.executable} -m herofilter.cli list --json | head -n 1"
+    command = f"{sys.executable} -m herofilter list --json | head -n 1"
     told = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
     assert (told.stdout, told.stderr) == ("{\n", "")
 

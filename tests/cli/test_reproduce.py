@@ -76,7 +76,7 @@ def test_mistakes_are_one_sentence(
 
 @pytest.mark.slow
 def test_a_killed_run_continues_to_the_same_result(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "herofilter.cli", "reproduce", "recipe", "--quick", "--out"]
+    command = [sys.executable, "-m", "herofilter", "reproduce", "recipe", "--quick", "--out"]
     records = tmp_path / "killed" / "records.jsonl"
     process = subprocess.Popen([*command, "killed"])
     while not records.is_file() or records.read_bytes().count(b"\n") < 3:

@@ -31,7 +31,7 @@ JSON = {"Content-Type": "application/json"}
 @contextmanager
 def served(folder: Path, *words: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Start the service on a free port and yield its address."""
-    command = [sys.executable, "-m", "herofilter.cli", "serve", "model", "--port", "0", *words]
+    command = [sys.executable, "-m", "herofilter", "serve", "model", "--port", "0", *words]
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -139,7 +139,7 @@ def test_an_address_in_use_is_one_sentence(served_folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = subprocess.run(
-            [sys.executable, "-m", "herofilter.cli", "serve", "model", "--port", port],
+            [sys.executable, "-m", "herofilter", "serve", "model", "--port", port],
             cwd=served_folder,
             capture_output=True,
             text=True,
