@@ -1,8 +1,10 @@
 """The base of ablations: variants of a model on the same splits, and claims about pairs of them."""
 
+import math
 import statistics
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 from herofilter.report.figure import Bars, Figure, Panel
@@ -72,9 +74,12 @@ class VariantStudy(Study):
     def summarise(self, finished: Sequence[Finished]) -> Summary:
         test: dict[tuple[str, str], list[float]] = {}
         val: dict[tuple[str, str], list[float]] = {}
+        balanced: dict[tuple[str, str], list[float]] = {}
         for task, record in finished:
-            test.setdefault((task.graph, task.variant), []).append(record["test_accuracy"])
-            val.setdefault((task.graph, task.variant), []).append(record["val_accuracy"])
+            cell = task.graph, task.variant
+            test.setdefault(cell, []).append(record["test_accuracy"])
+            val.setdefault(cell, []).append(record["val_accuracy"])
+            balanced.setdefault(cell, []).append(record["test_balanced_accuracy"])
         rows = [
             self._row(graph, variant, values, val[graph, variant])
             for (graph, variant), values in test.items()
@@ -85,7 +90,14 @@ class VariantStudy(Study):
         found = [
             compare(claim.first, claim.second, claim.graph, *_pair(claim, test)) for claim in claims
         ]
-        return Summary(rows, figure, self._finding(test, claims, found))
+        finding = self._finding(test, claims, found)
+        constant = tuple(
+            f"{self.titles[variant]} on {graph} is no better than one class for every node: its "
+            "balanced accuracy is that of a constant answer on every split."
+            for (graph, variant), values in balanced.items()
+            if all(map(is_constant, values))
+        )
+        return Summary(rows, figure, replace(finding, text=(*finding.text, *constant)))
 
     def _row(self, graph: str, variant: str, test: Sequence[float], val: Sequence[float]) -> Row:
         mean, std = self.paper.get((graph, variant), (None, None))
@@ -136,6 +148,19 @@ class VariantStudy(Study):
     def _printed(self, graph: str, variant: str) -> str:
         cell = self.paper.get((graph, variant))
         return "–" if cell is None else f"{cell[0]:.1f} ± {cell[1]:.1f}"
+
+
+def is_constant(balanced_accuracy: float) -> bool:
+    """Return whether this is the balanced accuracy of one class for every node.
+
+    Example:
+        >>> is_constant(0.25), is_constant(0.28)
+        (True, False)
+    """
+    if not 0 < balanced_accuracy <= 0.5:
+        return False
+    classes = 1 / balanced_accuracy
+    return math.isclose(classes, round(classes), rel_tol=1e-6)
 
 
 def _pair(claim: Claim, test: Values) -> tuple[Sequence[float], Sequence[float]]:

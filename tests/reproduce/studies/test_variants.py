@@ -58,11 +58,18 @@ def test_values_are_paired_by_split() -> None:
     finished = [
         Finished(
             task,
-            {"test_accuracy": values[task.variant.split("-")[1]][task.split], "val_accuracy": 0.5},
+            {
+                "test_accuracy": values[task.variant.split("-")[1]][task.split],
+                "val_accuracy": 0.5,
+                "test_balanced_accuracy": 0.25 if task.variant == "learned-random" else 0.6,
+            },
         )
         for task in tasks
     ]
     summary = study.summarise(finished)
+    constant = [line for line in summary.finding.text if "constant answer" in line]
+    assert len(constant) == 1
+    assert constant[0].startswith(f"{study.titles['learned-random']} on karate")
     assert "+10.5 points (95 % interval +4.1 to +16.9): confirmed" in summary.finding.text[1]
     assert summary.finding.word == CONFIRMED
 
