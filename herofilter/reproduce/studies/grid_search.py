@@ -7,10 +7,11 @@ from herofilter.config import Config, paper_config
 from herofilter.report.figure import Figure, HeatMap, Lines, Panel
 from herofilter.reproduce.accuracy import PAPER, mean_interval
 from herofilter.reproduce.studies.graphs import kept_graph
-from herofilter.reproduce.studies.recipe import judge_level
+from herofilter.reproduce.studies.recipe import judge_level, judge_levels
 from herofilter.reproduce.studies.study import Finished, Study, Summary, Task
 from herofilter.reproduce.studies.training_task import QUICK, training_tasks
-from herofilter.reproduce.studies.verdict import NOT_CONFIRMED, Finding
+from herofilter.reproduce.studies.variants import is_constant
+from herofilter.reproduce.studies.verdict import Finding
 from herofilter.training.search.space import make_space
 
 GRAPH, SPLITS = "texas", range(3)
@@ -49,9 +50,12 @@ class GridSearch(Study):
 
     def summarise(self, finished: Sequence[Finished]) -> Summary:
         scores: dict[Point, dict[int, tuple[float, float]]] = {}
+        constant: dict[Point, list[bool]] = {}
         for task, record in finished:
+            point = _point(task.config)
             pair = (record["val_accuracy"], record["test_accuracy"])
-            scores.setdefault(_point(task.config), {})[task.split] = pair
+            scores.setdefault(point, {})[task.split] = pair
+            constant.setdefault(point, []).append(is_constant(record["test_balanced_accuracy"]))
         rows = [
             {
                 **dict(zip(AXES, point, strict=True)),
@@ -62,7 +66,8 @@ class GridSearch(Study):
             for point, found in sorted(scores.items())
         ]
         graph = finished[0].task.graph
-        return Summary(rows, _figure(graph, scores), _finding(graph, scores))
+        num_constant = sum(map(all, constant.values()))
+        return Summary(rows, _figure(graph, scores), _finding(graph, scores, num_constant))
 
 
 def choose(scores: Scores) -> dict[int, Point]:
@@ -106,12 +111,12 @@ def _figure(graph: str, scores: Scores) -> Figure:
     return Figure("The paper's grid", panels)
 
 
-def _finding(graph: str, scores: Scores) -> Finding:
+def _finding(graph: str, scores: Scores, num_constant: int) -> Finding:
     chosen = choose(scores)
     tests = [scores[point][split][1] for split, point in chosen.items()]
     mean, ends = 100 * statistics.fmean(tests), mean_interval(tests)
     cell = PAPER.get(graph)
-    word = NOT_CONFIRMED if cell is None else judge_level(tests, cell[0])
+    word, _ = judge_levels({} if cell is None else {graph: judge_level(tests, cell[0])})
     interval = "" if ends is None else f", 95 % interval {100 * ends[0]:.1f} to {100 * ends[1]:.1f}"
     printed = "no number" if cell is None else f"{cell[0]:.1f}"
     why = (
@@ -123,6 +128,8 @@ def _finding(graph: str, scores: Scores) -> Finding:
         f"Algorithm 1, but for a first layer to {HIDDEN} channels, with {len(scores)} settings; "
         "each split chooses by its own validation nodes. The best on average has "
         f"lr = {best[0]:g}, p = {best[1]}, K = {best[2]}.",
+        f"With {num_constant} of them the model is on every split no better than one class for "
+        "every node, by its balanced accuracy.",
     )
     table = tuple(
         (str(split), f"{point[0]:g}", str(point[1]), str(point[2]), f"{100 * test:.1f}")

@@ -9,7 +9,7 @@ from herofilter.config import Config
 from herofilter.errors import RunError
 from herofilter.reproduce.speed.child import Outcome
 from herofilter.reproduce.studies import runtime, scalability
-from herofilter.reproduce.studies.grid_search import choose
+from herofilter.reproduce.studies.grid_search import GridSearch, choose
 from herofilter.reproduce.studies.runtime import OURS, judge_ratios, measure_model, next_ratio
 from herofilter.reproduce.studies.scalability import (
     FIT_FROM,
@@ -113,3 +113,26 @@ def test_every_split_chooses_by_its_own_validation() -> None:
         (0.01, 16, 10): {0: (0.8, 0.2), 1: (0.5, 0.3)},
     }
     assert choose(scores) == {0: (0.01, 16, 10), 1: (0.01, 8, 10)}
+
+
+def test_a_grid_tells_how_many_settings_answer_one_class() -> None:
+    tasks = GridSearch().tasks(quick=True)
+    least = min(task.config.patcher.patch_size for task in tasks)
+    finished = [
+        Finished(
+            task,
+            {
+                "val_accuracy": 0.5,
+                "test_accuracy": 0.4,
+                "test_balanced_accuracy": 0.25 if task.config.patcher.patch_size == least else 0.3,
+            },
+        )
+        for task in tasks
+    ]
+    settings = {task.config for task in tasks}
+    constant = {config for config in settings if config.patcher.patch_size == least}
+    finding = GridSearch().summarise(finished).finding
+    assert 0 < len(constant) < len(settings)
+    assert finding.text[1].startswith(f"With {len(constant)} of them")
+    # karate isn't in the paper
+    assert finding.word == NOT_CONFIRMED
