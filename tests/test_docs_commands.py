@@ -283,7 +283,7 @@ def test_the_tour_of_a_file(cli: Cli) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not on_disk("texas"), reason="needs texas in HEROFILTER_DATA")
+@pytest.mark.skipif(not DATA or not on_disk("texas"), reason="needs texas in HEROFILTER_DATA")
 def test_the_tour_of_a_run(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEROFILTER_DATA", DATA)
     for shown in tour("run-folder.md"):
