@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from herofilter.report.console import percent
 from herofilter.report.table_protocol import (
@@ -124,9 +125,7 @@ def console_table(result: Entry, graphs: Sequence[str] | None = None) -> Table:
         table.add_column(_named(graph, result), justify="right", no_wrap=True)
     for row in result["rows"]:
         cells = _cells(result, row)
-        table.add_row(
-            _title(result, row), *(_both(result, cells[g], "\n[dim]", "[/]") for g in graphs)
-        )
+        table.add_row(_title(result, row), *(_in_terminal(result, cells[g]) for g in graphs))
     return table
 
 
@@ -185,15 +184,21 @@ def _cells(result: Entry, row: str) -> dict[str, Entry]:
     return {graph: entry["rows"][row] for graph, entry in result["graphs"].items()}
 
 
-def _both(result: Entry, cell: Entry, before: str, after: str = "") -> str:
-    return f"{ours(cell)}{before}{paper(cell)}{after}" if has_paper(result) else ours(cell)
+def _both(result: Entry, cell: Entry) -> str:
+    return f"{ours(cell)}<br>{paper(cell)}" if has_paper(result) else ours(cell)
+
+
+def _in_terminal(result: Entry, cell: Entry) -> Text:
+    # a Text has its style whether or not the console reads markup
+    printed = [("\n" + paper(cell), "dim")] if has_paper(result) else []
+    return Text.assemble(ours(cell), *printed)
 
 
 def _accuracy(result: Entry) -> str:
     rows = [
         [
             _title(result, row),
-            *(_both(result, cell, "<br>") for cell in _cells(result, row).values()),
+            *(_both(result, cell) for cell in _cells(result, row).values()),
             _mean_rank(result["mean_rank"][row]),
         ]
         for row in result["rows"]
