@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from herofilter import list_datasets, list_models
+from herofilter.reproduce.studies.verdict import is_constant
 from tests.test_docs import DOCUMENTS, README, ROOT
 
 REPRODUCED = ROOT / "results" / "reproduce"
@@ -49,6 +50,19 @@ def test_the_measurements_of_fit() -> None:
         numbers, verdict = shown[name][3].rsplit(" | ", 1)
         assert numbers == shares
         assert entry["edges"].startswith(verdict)
+
+
+def test_the_splits_on_which_algorithm_1_answers_one_class() -> None:
+    lines = (ROOT / "results/tables/nested/trainings.jsonl").read_text(encoding="utf-8")
+    records = [json.loads(line) for line in lines.splitlines()]
+    # the only rows without a stem are those of Algorithm 1
+    trained = [
+        record["test_balanced_accuracy"]
+        for record in records
+        if record["model"] == "herofilter" and record["settings"].get("stem") is False
+    ]
+    page = (ROOT / "docs" / "baselines.md").read_text(encoding="utf-8")
+    assert f"On {sum(map(is_constant, trained))} of these {len(trained)} splits" in page
 
 
 def finished() -> list[Path]:

@@ -10,8 +10,7 @@ from herofilter.reproduce.studies.graphs import kept_graph
 from herofilter.reproduce.studies.recipe import judge_level, judge_levels
 from herofilter.reproduce.studies.study import Finished, Study, Summary, Task
 from herofilter.reproduce.studies.training_task import QUICK, training_tasks
-from herofilter.reproduce.studies.variants import is_constant
-from herofilter.reproduce.studies.verdict import Finding
+from herofilter.reproduce.studies.verdict import Finding, is_constant
 from herofilter.training.search.space import make_space
 
 GRAPH, SPLITS = "texas", range(3)

@@ -1,6 +1,5 @@
 """The base of ablations: variants of a model on the same splits, and claims about pairs of them."""
 
-import math
 import statistics
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -12,7 +11,13 @@ from herofilter.reproduce.accuracy import mean_interval
 from herofilter.reproduce.comparison import Comparison, compare
 from herofilter.reproduce.studies.graphs import is_there
 from herofilter.reproduce.studies.study import Finished, Row, Study, Summary, Task
-from herofilter.reproduce.studies.verdict import NOT_CONFIRMED, Finding, judge, judge_all
+from herofilter.reproduce.studies.verdict import (
+    NOT_CONFIRMED,
+    Finding,
+    is_constant,
+    judge,
+    judge_all,
+)
 
 Cell = tuple[float, float]
 Graphs = Mapping[str, Sequence[int]]
@@ -148,19 +153,6 @@ class VariantStudy(Study):
     def _printed(self, graph: str, variant: str) -> str:
         cell = self.paper.get((graph, variant))
         return "–" if cell is None else f"{cell[0]:.1f} ± {cell[1]:.1f}"
-
-
-def is_constant(balanced_accuracy: float) -> bool:
-    """Return whether this is the balanced accuracy of one class for every node.
-
-    Example:
-        >>> is_constant(0.25), is_constant(0.28)
-        (True, False)
-    """
-    if not 0 < balanced_accuracy <= 0.5:
-        return False
-    classes = 1 / balanced_accuracy
-    return math.isclose(classes, round(classes), rel_tol=1e-6)
 
 
 def _pair(claim: Claim, test: Values) -> tuple[Sequence[float], Sequence[float]]:

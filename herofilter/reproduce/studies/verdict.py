@@ -3,6 +3,7 @@
 The words follow from rules, so the same numbers always give the same word.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -85,3 +86,16 @@ def judge_all(comparisons: Sequence[Comparison], papers: Sequence[float | None])
                 f"{counted}, and in {holds.count(word)} of them ours is {than} than the paper's."
             )
     return CONFIRMED, f"{counted}."
+
+
+def is_constant(balanced_accuracy: float) -> bool:
+    """Return whether this is the balanced accuracy of one class for every node.
+
+    Example:
+        >>> is_constant(0.25), is_constant(0.28)
+        (True, False)
+    """
+    if not 0 < balanced_accuracy <= 0.5:
+        return False
+    classes = 1 / balanced_accuracy
+    return math.isclose(classes, round(classes), rel_tol=1e-6)

@@ -10,7 +10,13 @@ from herofilter.errors import RunError
 from herofilter.reproduce.speed.child import Outcome
 from herofilter.reproduce.studies import runtime, scalability
 from herofilter.reproduce.studies.grid_search import GridSearch, choose
-from herofilter.reproduce.studies.runtime import OURS, judge_ratios, measure_model, next_ratio
+from herofilter.reproduce.studies.runtime import (
+    LEARNED,
+    OURS,
+    judge_ratios,
+    measure_model,
+    next_ratio,
+)
 from herofilter.reproduce.studies.scalability import (
     FIT_FROM,
     Scalability,
@@ -78,6 +84,17 @@ def test_the_ratio_is_to_the_fastest_other_model() -> None:
     assert next_ratio("squirrel", finished) == 1.5
     assert next_ratio("squirrel", finished[1:]) is None
     assert next_ratio("squirrel", finished[:1]) is None
+    # HeroFilter with a learned filter is no other model
+    assert next_ratio("squirrel", [*finished, timed(LEARNED, 1.0)]) == 1.5
+
+
+def test_learned_filters_are_timed_where_the_spectrum_can_be_had(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(runtime, "is_there", lambda graph: True)
+    tasks = runtime.Runtime().tasks(quick=False)
+    assert {task.graph for task in tasks if task.model == LEARNED} == {"squirrel", "chameleon"}
+    assert {task.graph for task in tasks if task.model == OURS} == set(runtime.GRAPHS)
 
 
 @pytest.mark.parametrize(
